@@ -1,0 +1,1 @@
+"""Figures: functions that return a picture or an interactive figure. One module a lesson."""
