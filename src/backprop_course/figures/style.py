@@ -65,6 +65,7 @@ class Picture:
 
     def _repr_mimebundle_(self, include=None, exclude=None):
         # Front ends give an image/png output no alt attribute; HTML carries it everywhere.
+        # The bare PNG is for converters that take no HTML (PDF).
         data = base64.b64encode(self.png()).decode()
         tag = f'<img alt="{html.escape(self.alt)}" src="data:image/png;base64,{data}">'
-        return {"text/plain": repr(self), "text/html": tag}
+        return {"text/plain": repr(self), "text/html": tag, "image/png": data}
