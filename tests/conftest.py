@@ -1,4 +1,4 @@
-"""Every test is deterministic: hypothesis draws the same examples each time, BLAS has one thread."""
+"""Every test is deterministic: hypothesis draws the same examples, BLAS has one thread."""
 
 import os
 import sys

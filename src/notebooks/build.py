@@ -35,7 +35,6 @@ import nbformat
 from nbclient import NotebookClient
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell
-from traitlets.config import Config
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -45,9 +44,6 @@ DECK = ROOT / "lessons" / "recall_cards.txt"
 SOLUTION = re.compile(
     r"^( *)### BEGIN SOLUTION\n(?:((?: *### STUB .*\n)+))?(.*?)^ *### END SOLUTION\n?", re.S | re.M
 )
-
-# Sockets in the file system, not open TCP ports: a build talks to its own kernels only.
-KERNEL = Config(KernelManager={"transport": "ipc"})
 
 
 class SourceError(ValueError):
@@ -270,7 +266,6 @@ def execute(nb: NotebookNode, folder: Path) -> NotebookNode:
         store_widget_state=False,
         resources={"metadata": {"path": str(folder)}},
         timeout=300,
-        config=KERNEL,
     ).execute()
     for number, cell in enumerate((c for c in nb.cells if c.cell_type == "code"), 1):
         cell.execution_count = number
