@@ -59,6 +59,14 @@ def repository() -> str:
     return urls["Repository"].removeprefix("https://github.com/").rstrip("/")
 
 
+def with_repository(text: str, name: str) -> str:
+    """pyproject.toml's text, pointed at another repository."""
+    if not re.fullmatch(r"[\w.-]+/[\w.-]+", name):
+        raise SystemExit(f"expected owner/name, as in make colab REPO=owner/name; got {name!r}")
+    line = f'Repository = "https://github.com/{name}"'
+    return re.sub(r'^Repository = ".*"$', line, text, count=1, flags=re.M)
+
+
 def colab_badge(path: str) -> str:
     """The "Open in Colab" badge, in Markdown, of the notebook at `path` in the repository."""
     picture = "https://colab.research.google.com/assets/colab-badge.svg"
@@ -316,6 +324,44 @@ def anki(text: str) -> str:
     return re.sub(r"\$([^$]+)\$", r"\\(\1\\)", inline(" ".join(text.split())))
 
 
+# ---- the table in README.md -----------------------------------------------------------------
+
+# Which exercise follows which lesson.
+EXERCISE_AFTER = {
+    "03_activations": "mlp_backward",
+    "04_gradient_checking": "numerical_gradient",
+    "05_memory": "checkpoint_counts",
+    "06_tiny_autograd": "value",
+}
+TABLE = re.compile(r"(<!-- table: made by make notebooks -->\n).*?(<!-- end of table -->)", re.S)
+
+
+def table() -> str:
+    """Lesson, minutes, exercise, points and Colab badges, read from the sources."""
+    rows = ["| lesson | minutes | exercise | points | Colab |", "|---|---|---|---|---|"]
+    for path in LESSONS:
+        first = read(path).cells[0].source
+        title = first.splitlines()[0].removeprefix("# ")
+        if not (minutes := re.search(r"(\d+) minutes", first)):
+            raise SourceError(f"{path.name}: the first cell must say 'NN minutes'")
+        where = f"lessons/{path.stem}.ipynb"
+        row = [f"[{title}]({where})", minutes[1], "", "", colab_badge(where)]
+        if name := EXERCISE_AFTER.get(path.stem):
+            where = f"lessons/exercises/{name}.ipynb"
+            cells = read(HERE / "exercises" / f"{name}.py").cells
+            points = sum(cell.metadata.get("points", 0) for cell in cells)
+            row[2:4] = [f"[{name}]({where})", f"{points:g}"]
+            row[4] += " " + colab_badge(where)
+        rows.append("| " + " | ".join(row) + " |")
+    return "\n".join(rows) + "\n"
+
+
+def readme() -> str:
+    """README.md with its table made anew."""
+    text = (ROOT / "README.md").read_text()
+    return TABLE.sub(lambda m: m[1] + table() + m[2], text)
+
+
 # ---- files ---------------------------------------------------------------------------------
 
 
@@ -349,7 +395,11 @@ def main(argv: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description="Build the course's notebooks.")
     parser.add_argument("names", nargs="*", help="sources to build (default: all)")
     parser.add_argument("--course", action="store_true", help="write nbgrader's sources instead")
+    parser.add_argument("--repository", help="first point everything at this owner/name")
     options = parser.parse_args(argv)
+    if options.repository is not None:
+        project = ROOT / "pyproject.toml"
+        write(with_repository(project.read_text(), options.repository), project)
     if options.course:
         for path in EXERCISES:
             write(
@@ -361,6 +411,7 @@ def main(argv: list[str] | None = None) -> None:
         print(where.relative_to(ROOT), flush=True)
         write(execute(nb, where.parent) if run else nb, where)
     write(deck(), DECK)
+    write(readme(), ROOT / "README.md")
 
 
 if __name__ == "__main__":
