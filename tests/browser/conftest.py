@@ -25,6 +25,14 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 
 
 @pytest.fixture(scope="session")
