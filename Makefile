@@ -40,7 +40,7 @@ torch: .venv/.lab ## add PyTorch, for the lessons' comparisons with it
 
 .PHONY: test test-colab
 test: .venv/.dev $(if $(PYTHON313),.venv-colab/.ready) ## run every check, notebooks included
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses=2 --dist=loadfile
 
 test-colab: .venv/.dev .venv-colab/.ready ## run the notebooks on what Colab ships
 	$(BIN)/python -m pytest tests/test_colab.py
