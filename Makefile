@@ -33,7 +33,7 @@ help: ## list the verbs
 
 .PHONY: lab torch
 lab: .venv/.lab ## open the course in JupyterLab
-	$(BIN)/jupyter lab lessons/00_start_here.ipynb
+	$(BIN)/jupyter lab $(if $(filter 0,$(shell id -u)),--allow-root) lessons/00_start_here.ipynb
 
 torch: .venv/.lab ## add PyTorch, for the lessons' comparisons with it
 	$(PIP) --editable '.[$(STUDENT),torch]'
