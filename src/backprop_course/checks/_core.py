@@ -1,4 +1,4 @@
-"""What every check is made of: a behaviour with a verdict, and a quiet way to call a student's function.
+"""What every check is made of: a behaviour, a verdict, a quiet way to call a student's function.
 
 A check is a plain function of the student's function. It passes with one printed line, or raises
 `CheckFailed`, which shows its message and no traceback. The student's function may live in another
@@ -136,7 +136,9 @@ def drive(driver: str, student, *arguments):
 
     remote = getattr(type(student), "__backprop_drive__", None)
     run = functools.partial(remote, student, driver) if remote else None
-    return call(named(run or functools.partial(DRIVERS[driver], student), name_of(student)), *arguments)
+    return call(
+        named(run or functools.partial(DRIVERS[driver], student), name_of(student)), *arguments
+    )
 
 
 def named(function, name: str):
@@ -145,7 +147,7 @@ def named(function, name: str):
 
 
 def blank(name: str) -> str:
-    return f"{name} is still blank: replace `raise NotImplementedError()` by your code, and run its cell."
+    return f"{name} is still blank: replace `raise NotImplementedError()` by your code and run it."
 
 
 def raised(name: str, error: BaseException) -> str:
