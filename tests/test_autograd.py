@@ -8,9 +8,20 @@ import math
 import random
 import tracemalloc
 
+import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from backprop_course.autograd import Value
+from backprop_course.autograd import (
+    RULES,
+    Tensor,
+    Value,
+    apply,
+    backward_order,
+    checkpoint,
+    explain,
+)
 
 torch = pytest.importorskip("torch")
 
@@ -209,3 +220,232 @@ def test_the_xor_network_has_the_loss_and_gradient_of_curriculum_6_2():
     theirs.backward()
     gap = max(abs(p.grad - t.grad.item()) for p, t in zip(parameters, tensors, strict=True))
     assert gap < 1e-15
+
+
+# ---- Tensor --------------------------------------------------------------------------------
+
+
+class Ours:
+    """Where our names differ from PyTorch's."""
+
+    make, gelu, largest, permute = Tensor, Tensor.gelu, Tensor.max, Tensor.transpose
+
+
+class Theirs:
+    gelu, largest, permute = torch.nn.functional.gelu, torch.amax, torch.permute
+
+    @staticmethod
+    def make(array):
+        return torch.tensor(array, requires_grad=True)
+
+
+def permuted(lib, a, *axes):
+    return lib.permute(a, *axes) if lib is Ours else lib.permute(a, axes)
+
+
+def positive(x):
+    return x * x + 0.5
+
+
+# Steps of a random program: from two matrices make one.
+STEPS = {
+    "exp": lambda lib, a, b, k: a.exp(),
+    "relu": lambda lib, a, b, k: (a + 0.01).relu(),
+    "gelu": lambda lib, a, b, k: lib.gelu(a),
+    "power": lambda lib, a, b, k: a ** (k % 4),
+    "log": lambda lib, a, b, k: positive(a).log(),
+    "root": lambda lib, a, b, k: positive(a) ** 0.5,
+    "subtract from": lambda lib, a, b, k: 1.5 - a,
+    "divide into": lambda lib, a, b, k: 2.0 / positive(-a),
+    "grid": lambda lib, a, b, k: a.mean(1, True) - b.sum(0, True),
+    "add a number": lambda lib, a, b, k: a + b.mean(),
+    "divide": lambda lib, a, b, k: a / positive(b.sum(1, True).sum(0, True)),
+    "multiply": lambda lib, a, b, k: a * b.sum(0).mean(0),
+    "product": lambda lib, a, b, k: a @ a.T,
+    "outer": lambda lib, a, b, k: a.reshape(-1, 1) @ b.reshape(1, -1),
+    "stack": lambda lib, a, b, k: (a.reshape(1, *a.shape) @ a.T.reshape(1, *a.T.shape)).sum(0),
+    "permute": lambda lib, a, b, k: permuted(lib, a.reshape(1, *a.shape), 2, 0, -2).sum(1),
+    "largest": lambda lib, a, b, k: a - lib.largest(a, k % 2, True),
+    "ties": lambda lib, a, b, k: lib.largest((a + 0.05).relu(), k % 2, True) * a,
+    "row": lambda lib, a, b, k: a[k % a.shape[0]].reshape(1, -1),
+    "repeat": lambda lib, a, b, k: a[[k % a.shape[0], 0, k % a.shape[0]]],
+}
+
+
+def run(program, arrays, lib):
+    """The loss of a program and the gradients of its two inputs, as NumPy numbers."""
+    inputs = [lib.make(array) for array in arrays]
+    values = list(inputs)
+    for name, k in program:
+        a, b = values[k % len(values)], values[k // 7 % len(values)]
+        values.append(STEPS[name](lib, a, b, k).tanh())  # tanh: no number grows out of range
+    loss = sum((v * (0.3 + i)).sum() for i, v in enumerate(values))
+    loss.backward()
+    return [float(loss.data), *(np.asarray(x.grad) for x in inputs)]
+
+
+shapes = st.tuples(st.integers(1, 3), st.integers(1, 4))
+programs = st.lists(
+    st.tuples(st.sampled_from(sorted(STEPS)), st.integers(0, 999)), min_size=1, max_size=10
+)
+
+
+@settings(max_examples=300)
+@given(programs, shapes, shapes, st.integers(0, 2**31))
+def test_random_programs_have_the_gradients_of_pytorch(program, first, second, seed):
+    rng = np.random.default_rng(seed)
+    arrays = [rng.normal(size=first), rng.normal(size=second)]
+    for mine, its in zip(run(program, arrays, Ours), run(program, arrays, Theirs), strict=True):
+        np.testing.assert_allclose(mine, its, rtol=1e-10, atol=1e-10)
+
+
+def test_a_random_program_uses_every_rule_but_the_fused_loss():
+    used = set()
+    for name in STEPS:
+        rng = np.random.default_rng(0)
+        x, y = Tensor(rng.normal(size=(2, 3))), Tensor(rng.normal(size=(3, 2)))
+        order = backward_order(STEPS[name](Ours, x, y, 1).tanh())
+        used |= {node.rule for node in order}
+    assert set(RULES) - used == {"cross_entropy"}
+
+
+@given(st.integers(1, 5), st.integers(1, 6), st.integers(0, 2**31))
+def test_the_fused_cross_entropy_is_pytorchs(B, K, seed):
+    rng = np.random.default_rng(seed)
+    Z, labels = rng.normal(size=(B, K)) * 5, rng.integers(0, K, B)
+    mine, its = Tensor(Z), torch.tensor(Z, requires_grad=True)
+    loss = mine.cross_entropy(labels) * 3.0
+    loss.backward()
+    reference = torch.nn.functional.cross_entropy(its, torch.tensor(labels)) * 3.0
+    reference.backward()
+    assert loss.data == pytest.approx(reference.item(), rel=1e-12)
+    np.testing.assert_allclose(mine.grad, its.grad.numpy(), rtol=1e-10, atol=1e-12)
+
+
+def test_a_stack_of_matrices_times_one_matrix_sums_over_the_stack():
+    rng = np.random.default_rng(0)
+    arrays = [rng.normal(size=(2, 1, 3, 4)), rng.normal(size=(5, 4, 6))]
+    mine, its = [Tensor(a) for a in arrays], [Theirs.make(a) for a in arrays]
+    for A, B in (mine, its):
+        ((A @ B) ** 2).sum().backward()
+    for m, t in zip(mine, its, strict=True):
+        np.testing.assert_allclose(m.grad, t.grad.numpy(), rtol=1e-12)
+
+
+def test_a_plain_array_on_either_side_is_a_constant():
+    x = Tensor(np.ones((2, 3)))
+    for y in (x + np.ones(3), np.ones(3) * x, np.ones((4, 2)) @ x, 1 - x, x / np.full(3, 2.0)):
+        assert isinstance(y, Tensor)
+        assert y.parents == (x,)
+
+
+def test_float32_stays_float32_forward_and_backward():
+    x = Tensor(np.ones((2, 3), dtype=np.float32))
+    y = ((x * 2.0 + 1.0) / 3.0 - np.ones(3)).mean()
+    assert (2 * x - 1).data.dtype == np.float32
+    y.backward()
+    assert x.grad.dtype == np.float32
+
+
+def test_integers_become_float64():
+    assert Tensor([1, 2]).data.dtype == np.float64
+
+
+def test_each_leaf_owns_its_gradient():
+    a, b = Tensor(np.ones(3)), Tensor(np.ones(3))
+    (a + b).sum().backward()
+    a.grad *= 0
+    np.testing.assert_array_equal(b.grad, np.ones(3))
+
+
+def test_a_second_backward_of_a_tensor_adds_the_same_again_to_the_leaves():
+    x = Tensor(np.arange(1.0, 4.0))
+    y = (x.tanh() * x).sum()
+    y.backward()
+    once = x.grad
+    y.backward()
+    np.testing.assert_allclose(x.grad, 2 * once, rtol=1e-15)
+
+
+def test_a_chain_of_a_hundred_thousand_tensors_needs_no_recursion():
+    x = Tensor(1.0)
+    y = x
+    for _ in range(100_000):
+        y = y + 1.0
+    y.backward()
+    assert x.grad == 1.0
+    del y
+
+
+def test_an_upstream_gradient_can_be_given():
+    x = Tensor(np.arange(6.0).reshape(2, 3))
+    dY = np.array([[1.0, -2.0, 3.0], [0.5, 0.0, 1.0]])
+    (x * 2.0).backward(dY)
+    np.testing.assert_array_equal(x.grad, 2 * dY)
+
+
+def test_backward_of_an_array_without_an_upstream_gradient_says_what_to_do():
+    with pytest.raises(ValueError, match=r"shape \(2, 3\).*sum\(\) or mean\(\)"):
+        Tensor(np.ones((2, 3))).backward()
+
+
+def test_second_derivatives_are_refused():
+    with pytest.raises(NotImplementedError, match="no second derivatives.*torch"):
+        Tensor(1.0).backward(create_graph=True)
+
+
+def test_a_vector_in_a_matrix_product_is_refused():
+    with pytest.raises(ValueError, match=r"\(3,\).*expected matrices.*reshape"):
+        Tensor(np.ones((2, 3))) @ Tensor(np.ones(3))
+
+
+def test_checkpointing_changes_no_gradient_and_forgets_the_inside():
+    rng = np.random.default_rng(1)
+    arrays = [rng.normal(size=shape) for shape in ((3, 4), (4, 5), (5,))]
+
+    def layer(X, W, b):
+        return (X @ W + b).gelu()
+
+    plain, checked = [Tensor(a) for a in arrays], [Tensor(a) for a in arrays]
+    (layer(*plain).tanh() ** 2).sum().backward()
+    y = checkpoint(layer, *checked)
+    (y.tanh() ** 2).sum().backward()
+    assert y.parents == tuple(checked)
+    for a, b in zip(plain, checked, strict=True):
+        np.testing.assert_array_equal(a.grad, b.grad)
+
+
+def test_checkpointing_refuses_a_tensor_from_outside():
+    x, w = Tensor(np.ones(3)), Tensor(np.ones(3))
+    with pytest.raises(ValueError, match="uses 1 tensors that are not among its inputs"):
+        checkpoint(lambda x: (x * w).sum(), x)
+
+
+def test_a_new_rule_can_be_taught_at_run_time(monkeypatch):
+    monkeypatch.setitem(RULES, "sine", (np.sin, lambda dY, Y, X: dY * np.cos(X)))
+    x = Tensor(0.3)
+    apply("sine", x).backward()
+    assert x.grad == math.cos(0.3)
+
+
+# ---- explain -------------------------------------------------------------------------------
+
+
+def test_explain_prints_every_share_and_changes_no_gradient(capsys):
+    w, x, b = Value(1.0), Value(3.0), Value(1.0)
+    e = w * x + b - 7.0
+    explain(e * e, w=w, x=x, b=b, e=e)
+    rows = [line.split("  ") for line in capsys.readouterr().out.splitlines()]
+    table = [[cell.strip() for cell in row if cell.strip()] for row in rows]
+    assert table[0] == ["node", "parent", "local slope", "upstream", "sent back"]
+    assert ["v3 = 9", "e", "-3", "1", "-3"] in table
+    assert ["v1 = 3", "w", "3", "-6", "-18"] in table
+    assert w.grad == e.grad == 0.0
+
+
+def test_explain_counts_what_it_does_not_show(capsys):
+    x = y = Value(1.0)
+    for _ in range(50):
+        y = y * 2.0
+    explain(y, limit=3, x=x)
+    assert capsys.readouterr().out.splitlines()[-1] == "... and 47 more rows"

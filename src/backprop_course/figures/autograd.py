@@ -1,0 +1,109 @@
+"""Figures of lesson 06: what recursion costs, the XOR runs, the graph of a Tensor or a Value."""
+
+from backprop_course.autograd import backward_order
+from backprop_course.figures.style import (
+    ADJOINT,
+    CURRENT,
+    ERROR,
+    INK,
+    MUTED,
+    PARAMETER,
+    VALUE,
+    Picture,
+    axes,
+)
+
+
+def recursion_costs(levels=20):
+    """Calls of a recursion along every path, and nodes walked once, for y = y + y repeated."""
+    figure, ax = axes(height=3.2)
+    n = range(1, levels + 1)
+    ax.plot(n, [2 ** (k + 1) - 1 for k in n], "--s", color=ERROR, ms=4)
+    ax.plot(n, list(n), "-o", color=VALUE, ms=4)
+    ax.annotate("once per path: 2ⁿ⁺¹ − 1 calls", (12, 2**13), (3, 2**14), color=ERROR)
+    ax.annotate("each node once: n nodes", (14, 14), (13, 25), color=VALUE)
+    ax.set(yscale="log", xlabel="levels n of y = y + y", ylabel="visits", xticks=range(0, 21, 4))
+    return Picture(
+        figure,
+        "Visits of a backward pass against the number of levels of y = y + y, on a log axis: "
+        "recursing along each path doubles with every level and passes a million at 19 levels; "
+        "a topological order visits one node a level.",
+    )
+
+
+def xor_runs(losses):
+    """losses: {seed: list of losses, one a step} -> curves, the runs that stall marked."""
+    figure, ax = axes(height=3.6)
+    for seed, run in losses.items():
+        stalls = run[-1] > 0.1
+        style = dict(color=ERROR, ls="--", lw=1.8) if stalls else dict(color=VALUE, lw=1)
+        ax.plot(run, **style)
+        if stalls:
+            ax.text(len(run) + 2, run[-1], f"seed {seed}: {run[-1]:.3f}", color=ERROR, va="center")
+    ax.set(xlabel="step", ylabel="loss", xlim=(0, len(run) * 1.2), ylim=(0, None))
+    stalled = sum(run[-1] > 0.1 for run in losses.values())
+    return Picture(
+        figure,
+        f"Loss of the XOR network against the step for {len(losses)} seeds. {stalled} runs, "
+        "dashed, level off far above zero; the others fall close to zero.",
+    )
+
+
+def graph(root, **names):
+    """Draw how a Tensor or a Value was made. names: graph(loss, W=W, b=b) labels these nodes."""
+    order = backward_order(root)[::-1]
+    label = {id(node): name for name, node in names.items()}
+    place = _places(order)
+    figure, ax = axes(width=max(6.0, 1.35 * (1 + max(x for x, _ in place.values()))), height=3.4)
+    for node in order:
+        for parent in dict.fromkeys(node.parents):
+            arrow = dict(arrowstyle="->", color=MUTED, shrinkA=17, shrinkB=17)
+            ax.annotate("", place[id(node)], place[id(parent)], arrowprops=arrow)
+    for node in _with_leaves(order):
+        _draw(ax, node, *place[id(node)], label.get(id(node), ""), node is root)
+    ax.set_axis_off()
+    ax.margins(0.12, 0.25)
+    return Picture(figure, _in_words(order, names, root))
+
+
+def _with_leaves(order):
+    nodes = (n for node in order for n in (*node.parents, node))
+    return list({id(n): n for n in nodes}.values()) or order
+
+
+def _places(order):
+    """{id: (column, row)}: a node stands right of its parents, a leaf left of its first user."""
+    column, place, rows = {}, {}, {}
+    for node in order:
+        column[id(node)] = 1 + max(column.get(id(p), 0) for p in node.parents)
+        for p in node.parents:
+            column.setdefault(id(p), column[id(node)] - 1)
+    for node in _with_leaves(order):
+        x = column.get(id(node), 0)
+        y = rows[x] = rows.get(x, 1) - 1
+        place[id(node)] = (x, y)
+    return place
+
+
+def _draw(ax, node, x, y, name, is_root):
+    leaf = not node.parents
+    colour = PARAMETER if leaf else ADJOINT if is_root else VALUE
+    shape = "round,pad=0.45" if leaf else "square,pad=0.45"
+    box = dict(boxstyle=shape, fc=CURRENT if is_root else "white", ec=colour, lw=1.5)
+    ax.text(x, y, _text(node, name), ha="center", va="center", fontsize=8, color=INK, bbox=box)
+    ax.plot(x, y, alpha=0)  # text does not widen the limits
+
+
+def _text(node, name):
+    rule = getattr(node, "rule", None)
+    what = f"{node.data.shape}" if hasattr(node.data, "shape") else f"{node.data:.4g}"
+    return "\n".join(part.replace("_", " ") for part in (name or rule, what) if part)
+
+
+def _in_words(order, names, root):
+    leaves = len(_with_leaves(order)) - len(order)
+    named = f" ({', '.join(names)})" if names else ""
+    return (
+        f"Graph of a computation, from left to right: {leaves} leaves{named}, rounded, feed "
+        f"{len(order)} operations, square; the last one, filled, is the output."
+    )
