@@ -1,5 +1,7 @@
 """The reference answers, taken from between the solution marks of the exercise sources."""
 
+import linecache
+
 import build
 
 
@@ -17,7 +19,9 @@ def source_of(name: str) -> str:
 def define(source: str, name: str):
     """The object `name` that `source` defines, as a notebook's cell would."""
     namespace = {"__name__": "__main__"}
-    exec(compile(source, f"<cell of {name}>", "exec"), namespace)
+    cell = f"<cell of {name}>"
+    linecache.cache[cell] = (len(source), None, source.splitlines(True), cell)  # as IPython does
+    exec(compile(source, cell, "exec"), namespace)
     return namespace[name]
 
 

@@ -57,18 +57,19 @@ def fail(*sentences: str):
     raise CheckFailed("\n".join(sentences))
 
 
-def behaviour(label: str):
-    """Make `check(student, rng)` a check of the behaviour `label`: check(student, seed=None).
+def behaviour(label: str, student: str):
+    """Make `check(student, rng)` a check of the behaviour `label` of the function named `student`.
 
-    Cases come from `rng`, a generator fixed by the seed and the label.
+    Cases come from `rng`, a generator fixed by the seed and the label. What is made takes the
+    student's function, and a seed where the ambient one is not wanted: check(function, seed=None).
     """
 
     def decorate(function):
         @functools.wraps(function)
-        def check(student, seed: int | None = None) -> None:
+        def check(answer, seed: int | None = None) -> None:
             start = SEED.get() if seed is None else seed
             try:
-                function(student, np.random.default_rng([start, zlib.crc32(label.encode())]))
+                function(answer, np.random.default_rng([start, zlib.crc32(label.encode())]))
             except CheckFailed as verdict:
                 # A new exception, so that not even the chain shows the library's own lines.
                 failed = CheckFailed(f"✗ {label}\n{verdict}")
@@ -77,7 +78,7 @@ def behaviour(label: str):
                 return
             raise failed
 
-        check.label = label
+        check.label, check.student = label, student
         return check
 
     return decorate
@@ -159,7 +160,7 @@ def raised(name: str, error: BaseException) -> str:
     else:
         kind, message = type(error).__name__, str(error)
         line, text = students_line(error)
-    where = f" in line {line} of its cell: `{text}`" if line else ""
+    where = (f" in line {line} of its cell" + f": `{text}`" * bool(text)) if line else ""
     what = f"{kind}: {message}" if message else kind
     if kind == "TypeError" and "positional argument" in message:
         what += " (compare the line `def ...` with the one in the exercise)"
@@ -216,13 +217,13 @@ def as_array(symbol: str, value, shape: tuple[int, ...], dtype=np.float64) -> np
 def close(a, b, tolerance: float) -> bool:
     """Whether two arrays of one shape agree to `tolerance`, relative to the larger one's scale.
 
-    The scale is that of the whole array: an entry that happens to be almost 0 is not held to
-    more digits than its sum was computed with.
+    The scale is that of the whole array, and at least 1e-6: an entry that happens to be almost 0
+    is not held to more digits than the sum that gave it, of terms near 1, was computed with.
     """
     a, b = np.asarray(a, float), np.asarray(b, float)
     if a.shape != b.shape or not np.isfinite(a).all():
         return False
-    scale = max(np.abs(a).max(initial=0), np.abs(b).max(initial=0))
+    scale = max(np.abs(a).max(initial=1e-6), np.abs(b).max(initial=0))
     return bool(np.abs(a - b).max(initial=0) <= tolerance * scale)
 
 

@@ -174,7 +174,11 @@ PIPELINE = {
     "H": [
         Mistake(lambda v: v["G"] @ v["W2"].T, ""),
         Mistake(
-            lambda v: v["G"] @ v["W2"].reshape(v["W2"].shape[::-1]),
+            lambda v: (
+                v["G"] @ v["W2"].reshape(v["W2"].shape[::-1])
+                if v["W2"].shape[0] != v["W2"].shape[1]
+                else None
+            ),
             "W2 was reshaped where its transpose W2ᵀ belongs",
             LINEAR,
         ),
@@ -256,7 +260,8 @@ def computed(symbol: str, choice: tuple[int, ...], v: dict) -> np.ndarray | None
     """The gradient `symbol` with entry choice[i] at its i-th stage, or None if shapes forbid it."""
     v = dict(v)
     for stage, number in zip(STAGES[symbol], choice, strict=True):
-        v[stage] = PIPELINE[stage][number].compute(v)
+        with np.errstate(all="ignore"):
+            v[stage] = PIPELINE[stage][number].compute(v)
         if v[stage] is None:
             return None
         if stage == "M":
@@ -271,6 +276,11 @@ def choices(symbol: str) -> list[tuple[int, ...]]:
     return sorted(every, key=np.count_nonzero)
 
 
+def matches(guess: np.ndarray | None, came: np.ndarray) -> bool:
+    # 1e-9 leaves room for another order of operations; chance does not agree twice.
+    return guess is not None and close(guess, came, 1e-9)
+
+
 def explanations(symbol: str, sound: set[str], results: list, values: list) -> list[frozenset]:
     """The smallest sets of mistakes (stage, number) that give `symbol` as it came in all cases.
 
@@ -283,11 +293,8 @@ def explanations(symbol: str, sound: set[str], results: list, values: list) -> l
             break
         if sound & {stage for stage, _ in mistakes}:
             continue
-        with np.errstate(all="ignore"):
-            guesses = [computed(symbol, choice, v) for v in values]
-        pairs = zip(guesses, results, strict=True)
-        # 1e-9 leaves room for another order of operations; chance does not agree twice.
-        if all(g is not None and close(g, r[symbol], 1e-9) for g, r in pairs):
+        pairs = zip(values, results, strict=True)
+        if all(matches(computed(symbol, choice, v), r[symbol]) for v, r in pairs):
             found.append(mistakes)
     return found
 
