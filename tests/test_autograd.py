@@ -22,6 +22,7 @@ from backprop_course.autograd import (
     checkpoint,
     explain,
 )
+from backprop_course.checks.turns.autograd import check_train_four_points
 
 torch = pytest.importorskip("torch")
 
@@ -352,10 +353,25 @@ def test_integers_become_float64():
 
 
 def test_each_leaf_owns_its_gradient():
-    a, b = Tensor(np.ones(3)), Tensor(np.ones(3))
-    (a + b).sum().backward()
+    a, b, dY = Tensor(np.ones(3)), Tensor(np.ones(3)), np.ones(3)
+    (a + b).backward(dY)
     a.grad *= 0
     np.testing.assert_array_equal(b.grad, np.ones(3))
+    np.testing.assert_array_equal(dY, np.ones(3))
+
+
+def test_entries_that_tie_for_the_maximum_share_the_gradient_as_in_pytorch():
+    X = np.array([[1.0, 3.0, 3.0], [2.0, 2.0, 2.0]])
+    mine, its = Tensor(X), Theirs.make(X)
+    mine.max(1).backward(np.array([1.0, -2.0]))
+    its.amax(1).backward(torch.tensor([1.0, -2.0]))
+    np.testing.assert_allclose(mine.grad, its.grad.numpy(), rtol=1e-15)
+
+
+def test_a_zeroth_power_of_zero_has_slope_zero():
+    x = Tensor(np.zeros(2))
+    (x**0).sum().backward()
+    np.testing.assert_array_equal(x.grad, np.zeros(2))
 
 
 def test_a_second_backward_of_a_tensor_adds_the_same_again_to_the_leaves():
@@ -449,3 +465,70 @@ def test_explain_counts_what_it_does_not_show(capsys):
         y = y * 2.0
     explain(y, limit=3, x=x)
     assert capsys.readouterr().out.splitlines()[-1] == "... and 47 more rows"
+
+
+# ---- the your-turn cell of lesson 06 -------------------------------------------------------
+
+POINTS = [[2, 3, -1], [3, -1, 0.5], [0.5, 1, 1], [1, 1, -1]]
+TARGETS = [1, -1, -1, 1]
+
+
+def tanh_network(seed):
+    random.seed(seed)
+    return [
+        [[Value(random.uniform(-1, 1)) for _ in range(n + 1)] for _ in range(m)]
+        for n, m in ((3, 4), (4, 4), (4, 1))
+    ]
+
+
+def four_points_loss(layers):
+    loss = 0.0
+    for x, target in zip(POINTS, TARGETS, strict=True):
+        for layer in layers:
+            x = [sum((w * v for w, v in zip(u[:-1], x, strict=True)), u[-1]).tanh() for u in layer]
+        loss = loss + (x[0] - target) ** 2
+    return loss
+
+
+def answer(layers, parameters, steps=100, rate=0.05, zero=True):
+    for _ in range(steps):
+        for p in parameters if zero else []:
+            p.grad = 0.0
+        four_points_loss(layers).backward()
+        for p in parameters:
+            p.data -= rate * p.grad
+    return four_points_loss(layers).data
+
+
+def test_ten_seeds_pass_0_01_in_53_to_90_steps_on_the_four_points():
+    # Curriculum 6.3.
+    steps = []
+    for seed in range(10):
+        layers = tanh_network(seed)
+        parameters = [p for layer in layers for unit in layer for p in unit]
+        assert len(parameters) == 41
+        steps.append(0)
+        while four_points_loss(layers).data >= 0.01:
+            answer(layers, parameters, steps=1)
+            steps[-1] += 1
+    assert (min(steps), max(steps)) == (53, 90)
+
+
+@pytest.mark.parametrize(
+    ("train", "verdict"),
+    [
+        (answer, "✓ the four points"),
+        (lambda layers, parameters: ..., "not answered yet"),
+        (lambda layers, parameters: 0.001, "no weight has moved"),
+        (lambda layers, parameters: answer(layers, parameters, rate=-0.05), "rose from"),
+        (lambda layers, parameters: answer(layers, parameters, steps=5), "not below 0.01"),
+        (lambda layers, parameters: Value(answer(layers, parameters)), "not a Value"),
+    ],
+)
+def test_the_your_turn_cell_is_told_what_is_wrong(train, verdict, capsys):
+    layers = tanh_network(0)
+    parameters = [p for layer in layers for unit in layer for p in unit]
+    before = [p.data for p in parameters]
+    check_train_four_points(train, layers, parameters, four_points_loss)
+    assert verdict in capsys.readouterr().out
+    assert [p.data for p in parameters] == before

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backprop_course.activations import cross_entropy
+from backprop_course.checks.turns.training import check_train_digits
 from backprop_course.training import (
     BUGS,
     RIGHT,
@@ -149,3 +150,28 @@ def test_gradients_that_are_not_zeroed_grow(digits):
     )
     np.testing.assert_array_equal(right[0], held[0])
     assert (held[-1] > 3 * right[-1]).all()
+
+
+def answer(X, labels, layers, steps=500, rate=0.5):
+    """What lesson 07's your-turn cell asks for."""
+    rng = np.random.default_rng(0)
+    for _ in range(steps):
+        rows = rng.integers(0, len(X), 64)
+        sgd_step(layers, gradients(X[rows], labels[rows], layers)[1], rate)
+    return layers
+
+
+@pytest.mark.parametrize(
+    ("train", "verdict"),
+    [
+        (answer, "✓ digits above 95%"),
+        (lambda X, labels, layers: ..., "not answered yet"),
+        (lambda X, labels, layers: layers, "have not moved"),
+        (lambda X, labels, layers: answer(X, labels, layers, steps=9, rate=-0.5), "against"),
+        (lambda X, labels, layers: answer(X, labels, layers, steps=30), "train longer"),
+    ],
+)
+def test_the_your_turn_cell_is_told_what_is_wrong(train, verdict, digits, capsys):
+    with np.errstate(all="ignore"):
+        check_train_digits(train)
+    assert verdict in capsys.readouterr().out

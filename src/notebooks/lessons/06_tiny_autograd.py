@@ -23,6 +23,7 @@ from time import perf_counter
 
 import numpy as np
 
+from backprop_course.activations import softmax, softmax_backward
 from backprop_course.autograd import RULES, Tensor, Value, apply, backward_order, explain, rules
 from backprop_course.figures import autograd as figures
 from backprop_course.optional import optional
@@ -607,14 +608,14 @@ TARGETS4 = [1, -1, -1, 1]
 
 
 def tanh_mlp(seed, sizes=(3, 4, 4, 1)):
-    """Layers of units; a unit is [bias, weight, weight, ...]."""
+    """Layers of units; a unit is [weight, weight, ..., bias]."""
     random.seed(seed)
     return [uniform(m, 1 + n) for n, m in zip(sizes[:-1], sizes[1:], strict=True)]
 
 
 def predict(layers, x):
     for layer in layers:
-        x = [dot(unit[1:], x, unit[0]).tanh() for unit in layer]
+        x = [dot(unit[:-1], x, unit[-1]).tanh() for unit in layer]
     return x[0]
 
 
@@ -646,7 +647,7 @@ if torch := optional("torch"):
 # %% [markdown]
 # **Your turn.** Write the training loop: bring the loss below 0.01. `layers` and
 # `four_points_loss` are there. Reset the gradients, run `backward`, move every weight by
-# `-rate * grad`; a rate of 0.05 works. Return the last loss, as a plain number.
+# `-rate * grad`. At a rate of 0.05 ten seeds took between 53 and 90 steps. Return the last loss, as a plain number.
 
 
 # %% tags=["turn"]
@@ -1197,18 +1198,16 @@ if torch := optional("torch"):
 
 
 # %%
-def attention_weights(Q, K):
-    return np.exp(log_softmax(Q @ K.T / math.sqrt(Q.shape[1])))  # (T, T)
-
-
 def attention(Q, K, V):
-    return attention_weights(Q, K) @ V  # (T, d)
+    S = Q @ K.T / math.sqrt(Q.shape[1])  # (T, T)
+    return softmax(S) @ V  # (T, d)
 
 
 def attention_backward(dO, Q, K, V):
-    P, scale = attention_weights(Q, K), 1 / math.sqrt(Q.shape[1])
-    dV, dP = P.T @ dO, dO @ V.T
-    dS = P * (dP - (dP * P).sum(axis=1, keepdims=True))  # (T, T)
+    scale = 1 / math.sqrt(Q.shape[1])
+    S = Q @ K.T * scale  # (T, T)
+    dV, dP = softmax(S).T @ dO, dO @ V.T
+    dS = softmax_backward(dP, S)  # lesson 3's P * (dP - rowsum(dP * P))
     return dS @ K * scale, dS.T @ Q * scale, dV
 
 
@@ -1223,18 +1222,17 @@ print("adjoint identity:", adjoint_gap(attention, attention_backward, *QKV) < 1e
 print("PyTorch:", same_as_torch(attention_backward, torch_attention, *QKV))
 
 # %% [markdown]
-# **Teach the engine a rule.** The table is open: one line adds `log_softmax`, and the engine composes the attention head itself.
+# **Teach the engine a rule.** The table is open: one line adds `softmax`, and the engine composes the attention head itself.
 
 # %%
-RULES["log_softmax"] = (log_softmax, lambda dY, Y, Z: log_softmax_backward(dY, Z)[0])
+RULES["softmax"] = (softmax, lambda dY, Y, Z: softmax_backward(dY, Z))
 Q, K, V = (Tensor(M) for M in QKV)
-P = apply("log_softmax", Q @ K.T / 2.0).exp()  # sqrt(d) = 2
-dO = rng.normal(size=(7, 4))
+P = apply("softmax", Q @ K.T / math.sqrt(Q.shape[1]))  # (T, T)
+dO = rng.normal(size=Q.shape)
 (P @ V).backward(dO)
-ours = attention_backward(dO, *QKV)
-print(
-    "engine and hand agree:", [np.allclose(t.grad, g) for t, g in zip((Q, K, V), ours, strict=True)]
-)
+by_hand = attention_backward(dO, *QKV)
+agree = [np.allclose(t.grad, g) for t, g in zip((Q, K, V), by_hand, strict=True)]
+print("engine and hand agree on Q, K, V:", agree)
 
 # %% [markdown]
 # ## 6.9 The engine trains a classifier
