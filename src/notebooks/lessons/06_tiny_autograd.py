@@ -629,13 +629,8 @@ layers = tanh_mlp(seed=0)
 parameters = [p for layer in layers for unit in layer for p in unit]
 loss = four_points_loss(layers)
 loss.backward()
-print(
-    len(parameters),
-    "weights, loss",
-    round(loss.data, 4),
-    " first gradient",
-    round(layers[0][0][0].grad, 4),
-)
+first = layers[0][0][0]
+print(f"{len(parameters)} weights, loss {loss.data:.4f}, gradient of the first {first.grad:.4f}")
 
 # %%
 if torch := optional("torch"):
@@ -941,24 +936,26 @@ def adjoint_gap(f, f_backward, *inputs, h=1e-5, seed=0):
 
 
 # %% [markdown]
-# A second witness is PyTorch. `same_as_torch` runs its own version of the function and compares every gradient.
+# A second witness is PyTorch, if it is installed. It differentiates its own version of the function.
 
 
 # %%
-def same_as_torch(f_backward, torch_function, *inputs):
-    """None without PyTorch; else: do all gradients agree to 1e-10?"""
-    if not (torch := optional("torch")):
-        return None
-    leaves = [torch.tensor(x, requires_grad=True) for x in inputs]
-    Y = torch_function(torch, *leaves)
-    v = np.random.default_rng(1).normal(size=tuple(Y.shape))
-    Y.backward(torch.tensor(v))
-    ours = f_backward(v, *inputs)
-    return all(
-        np.allclose(o, t.grad, rtol=1e-10, atol=1e-12) for o, t in zip(ours, leaves, strict=True)
-    )
+def ask_torch(f_backward, torch_function, *inputs):
+    """Print whether all our gradients agree with PyTorch's, to 1e-10."""
+    if torch := optional("torch"):
+        leaves = [torch.tensor(x, requires_grad=True) for x in inputs]
+        Y = torch_function(torch, *leaves)
+        v = np.random.default_rng(1).normal(size=tuple(Y.shape))
+        Y.backward(torch.tensor(v))
+        pairs = zip(f_backward(v, *inputs), leaves, strict=True)
+        print("PyTorch agrees:", all(np.allclose(g, x.grad, 1e-10, 1e-12) for g, x in pairs))
 
 
+def ask_adjoint(f, f_backward, *inputs):
+    print("adjoint identity holds:", adjoint_gap(f, f_backward, *inputs) < 1e-8)
+
+
+# %%
 rng = np.random.default_rng(0)
 X, GAIN, SHIFT = rng.normal(size=(6, 5)) * 2 + 1, rng.normal(size=5), rng.normal(size=5)
 
@@ -984,8 +981,8 @@ def log_softmax_backward(dY, Z):
     return (dY - P * dY.sum(axis=1, keepdims=True),)
 
 
-print("adjoint identity:", adjoint_gap(log_softmax, log_softmax_backward, X) < 1e-8)
-print("PyTorch:", same_as_torch(log_softmax_backward, lambda t, Z: t.log_softmax(Z, 1), X))
+ask_adjoint(log_softmax, log_softmax_backward, X)
+ask_torch(log_softmax_backward, lambda t, Z: t.log_softmax(Z, 1), X)
 
 # %% [markdown]
 # ### LayerNorm, step by step
@@ -1014,6 +1011,7 @@ def layer_norm(X, gain, shift):
     return gain * (r * C) + shift
 
 
+# %%
 def layer_norm_backward_steps(dY, X, gain, shift):
     C = X - X.mean(axis=1, keepdims=True)  # (B, n)
     r = ((C**2).mean(axis=1, keepdims=True) + EPSILON) ** -0.5  # (B, 1)
@@ -1024,9 +1022,7 @@ def layer_norm_backward_steps(dY, X, gain, shift):
     return dC - dC.mean(axis=1, keepdims=True), dgain, dshift  # 1
 
 
-print(
-    "adjoint identity:", adjoint_gap(layer_norm, layer_norm_backward_steps, X, GAIN, SHIFT) < 1e-8
-)
+ask_adjoint(layer_norm, layer_norm_backward_steps, X, GAIN, SHIFT)
 
 # %% [markdown]
 # **In one expression.** Put the steps together. By 3 and 4, the share of step 2 is
@@ -1065,8 +1061,8 @@ def torch_layer_norm(torch, X, gain, shift):
     return torch.nn.functional.layer_norm(X, X.shape[1:], gain, shift, eps=EPSILON)
 
 
-print("adjoint identity:", adjoint_gap(layer_norm, layer_norm_backward, X, GAIN, SHIFT) < 1e-8)
-print("PyTorch:", same_as_torch(layer_norm_backward, torch_layer_norm, X, GAIN, SHIFT))
+ask_adjoint(layer_norm, layer_norm_backward, X, GAIN, SHIFT)
+ask_torch(layer_norm_backward, torch_layer_norm, X, GAIN, SHIFT)
 
 # %% [markdown]
 # ### BatchNorm
@@ -1110,8 +1106,8 @@ def torch_batch_norm(torch, X, gain, shift):
     return function(X, None, None, gain, shift, training=True, eps=EPSILON)
 
 
-print("adjoint identity:", adjoint_gap(batch_norm, batch_norm_backward, X, GAIN, SHIFT) < 1e-8)
-print("PyTorch:", same_as_torch(batch_norm_backward, torch_batch_norm, X, GAIN, SHIFT))
+ask_adjoint(batch_norm, batch_norm_backward, X, GAIN, SHIFT)
+ask_torch(batch_norm_backward, torch_batch_norm, X, GAIN, SHIFT)
 
 # %% [markdown] tags=["quiz"]
 # **Quick check.** You add the same number to every entry of one row of `X`. What happens to `dX` of
@@ -1133,14 +1129,7 @@ wrong, right = np.zeros((3, 2)), np.zeros((3, 2))
 wrong[ids] += dY
 np.add.at(right, ids, dY)
 one_hot = np.eye(3)[ids]  # (3, 3): the lookup as a matrix product, Y = one_hot @ E
-print(
-    "row 2 with += :",
-    wrong[2],
-    "  with add.at:",
-    right[2],
-    "  by one_hot.T @ dY:",
-    (one_hot.T @ dY)[2],
-)
+print("row 2 with +=:", wrong[2], " with add.at:", right[2], " by matmul:", (one_hot.T @ dY)[2])
 
 # %%
 E = Tensor(np.ones((3, 2)))
@@ -1218,8 +1207,8 @@ def torch_attention(torch, Q, K, V):
 
 
 QKV = [rng.normal(size=(7, 4)) for _ in range(3)]
-print("adjoint identity:", adjoint_gap(attention, attention_backward, *QKV) < 1e-8)
-print("PyTorch:", same_as_torch(attention_backward, torch_attention, *QKV))
+ask_adjoint(attention, attention_backward, *QKV)
+ask_torch(attention_backward, torch_attention, *QKV)
 
 # %% [markdown]
 # **Teach the engine a rule.** The table is open: one line adds `softmax`, and the engine composes the attention head itself.
