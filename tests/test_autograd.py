@@ -532,3 +532,8 @@ def test_the_your_turn_cell_is_told_what_is_wrong(train, verdict, capsys):
     check_train_four_points(train, layers, parameters, four_points_loss)
     assert verdict in capsys.readouterr().out
     assert [p.data for p in parameters] == before
+
+
+def test_the_jacobian_of_a_wide_layer_would_have_69_billion_entries():
+    # Lesson 06, section 6.2, and lesson 07's interview questions: batch 64, width 4096.
+    assert round((64 * 4096) ** 2 / 1e9) == 69

@@ -191,8 +191,8 @@ print(inspect.getsource(Value))
 # %% [markdown]
 # Three things to notice.
 #
-# 1. **Only four rules are written out in full**: `+`, `*`, `**` and the functions. The rest is made of them:
-#    $a - b = a + (-1)\,b$ and $a / b = a \cdot b^{-1}$.
+# 1. **Few rules**: `+`, `*`, `**` and four functions. The rest is made of them: $a - b = a + (-1)\,b$ and
+#    $a / b = a \cdot b^{-1}$.
 # 2. **A leaf** (a node without parents) keeps its `grad` and adds to it. Every other node starts at zero in
 #    each pass.
 # 3. `consumers` is the count from `order_from`, kept inside the node instead of in a dictionary.
@@ -299,7 +299,7 @@ gc.enable()
 # **Quick check.** Why can an array engine not simply store the slope of `Y = X @ W`, as `Value` does?
 #
 # - ( ) Because matrix multiplication has no derivative :: It has one: it is linear, the simplest case of all.
-# - (x) Because the "slope" is a Jacobian with (size of Y) × (size of X) entries :: For a batch of 64 and width 4096 it would hold 68 billion entries. The VJP `dY @ W.T` gives what it is needed for, without it.
+# - (x) Because the "slope" is a Jacobian with (size of Y) × (size of X) entries :: For a batch of 64 and width 4096 it would hold 69 billion entries. The VJP `dY @ W.T` gives what it is needed for, without it.
 # - ( ) Because W could change before the backward pass :: True, and dangerous (section 6.6), but it is no reason against storing slopes: it is one for it.
 
 # %% [markdown]
@@ -443,8 +443,8 @@ print("counting users, depth 100000: dx =", x.grad)
 # %% [markdown]
 # ## 6.4 A network on single numbers: XOR
 #
-# The label of $(x_1, x_2)$ is 1 if exactly one of the two is 1. No straight line separates the two classes, so a linear
-# model cannot do better than guess. A network with a hidden layer of four ReLU units can: 2–4–2, 22 weights in all.
+# The label of $(x_1, x_2)$ is 1 if exactly one of the two is 1. No straight line separates the two classes, and the best
+# loss of a linear model is $\log 2$, that of pure guessing. A network with a hidden layer of four ReLU units can: 2–4–2, 22 weights in all.
 
 
 # %%
@@ -586,8 +586,21 @@ for p in flat(network):
     p.grad = 0.0
 loss.backward()
 W1, b1, *_ = network
-print("gradients of the dead unit:", [p.grad for p in (*W1[3], b1[3])])
+print("gradients of its dead unit:", [p.grad for p in (*W1[3], b1[3])])
 print("largest gradient anywhere is below 0.001:", max(abs(p.grad) for p in flat(network)) < 0.001)
+
+# %% [markdown]
+# Seeds 4 and 7 stall elsewhere, and their patterns say why. A point at which all units are off gets the output $b_2$, whatever its
+# coordinates: the network cannot tell such points apart. The best it can do is to give each class its share among them.
+
+# %%
+for seed in (4, 7):
+    on = np.array(pattern(runs[seed][0])).any(axis=0)
+    confused = [label for label, lit in zip(LABELS, on, strict=True) if not lit]
+    share = sum(confused) / len(confused)
+    entropy = -share * math.log(share) - (1 - share) * math.log(1 - share)
+    best = len(confused) * entropy / 4
+    print(f"seed {seed}: labels it cannot tell apart {confused}, so at best loss {best:.3f}")
 
 # %% [markdown] tags=["quiz"]
 # **Quick check.** Seed 5 has stalled. Which of these could get it going again?
@@ -834,7 +847,7 @@ print("nodes kept alive by total:", len(backward_order(total)), "  by report: 0"
 # %% [markdown]
 # ## 6.7 From numbers to arrays
 #
-# XOR took 173 inner nodes for 22 weights and four examples. A layer of 4096 units would take millions. But all those nodes
+# XOR took 173 inner nodes for 22 weights and four examples. A layer of 4096 units on 4096 inputs would take tens of millions for each example. But all those nodes
 # follow a few patterns, and lessons 2 and 3 found the backward rule of each pattern as a whole. So let a node hold an
 # *array*. Two things change:
 #
@@ -919,7 +932,8 @@ if torch := optional("torch"):
 # $$\langle v, J w\rangle = v^T J w = \langle J^T v, w\rangle .$$
 #
 # This is the **adjoint identity**. The left side needs only forward passes, by a central difference; the right side only the
-# backward function. With random $v$ and $w$ a wrong rule passes with probability zero.
+# backward function. With random $v$ and $w$ a wrong rule passes with
+# probability zero, up to rounding.
 
 
 # %%
@@ -1072,7 +1086,9 @@ ask_torch(layer_norm_backward, torch_layer_norm, X, GAIN, SHIFT)
 # expression:
 #
 # $$\bar r = \sum_b c_b\bar{\hat x}_b,\quad \bar s = -\tfrac12 r^3\bar r,\quad \bar c = r\bar{\hat x} + \tfrac2B c\,\bar s,\quad \bar x = \bar c - \tfrac1B\sum_b\bar c_b;
-# \qquad \bar x = r\bigl(\bar{\hat x} - \operatorname{mean}_b\bar{\hat x} - \hat x\operatorname{mean}_b(\hat x\,\bar{\hat x})\bigr).$$
+# $$
+#
+# $$\bar x = r\bigl(\bar{\hat x} - \operatorname{mean}_b\bar{\hat x} - \hat x\operatorname{mean}_b(\hat x\,\bar{\hat x})\bigr).$$
 #
 # The consequence is new, though: the gradient of one example now depends on all the others in the batch.
 
@@ -1147,7 +1163,7 @@ if torch := optional("torch"):
 #   used for five pairs gets the sum of five gradients: unbroadcast again.
 # - **Permute** only renames axes. Its backward applies the inverse permutation, `argsort(axes)`.
 # - **Max.** The slope is 1 for the entry that is largest, 0 for the others. When entries tie the maximum has a kink and no derivative. Any split of the upstream
-#   gradient among them is a *subgradient*; PyTorch's `amax` and our rule share equally.
+#   gradient among them into shares $\ge 0$ is a *subgradient*; PyTorch's `amax` and our rule share equally.
 
 # %%
 A, B = Tensor(rng.normal(size=(2, 1, 3, 4))), Tensor(rng.normal(size=(5, 4, 6)))
@@ -1252,12 +1268,13 @@ plain = [(W.data, b.data) for W, b in layers]
 print("test accuracy is above 95%:", accuracy(X_test, y_test, plain) > 0.95)
 
 # %% [markdown]
-# An engine of some 200 lines, rules included, trains a network that reads digits. What PyTorch adds is speed, devices, hundreds of
+# An engine of some 250 lines, rules included, trains a network that reads digits. What PyTorch adds is speed, devices, hundreds of
 # rules, and safety nets; the idea is the one you have just read.
 #
 # ## 6.10 Appendix: what makes a small engine fast
 #
-# Skip this if speed does not interest you. `Value` is a few times as fast as micrograd and keeps less than a third of its memory a node. None of it is magic:
+# Skip this if speed does not interest you. The repository's benchmark finds `Value` a few times as fast as micrograd,
+# with less than a third of its memory a node. None of it is magic:
 #
 # 1. **No cycles.** Closures make cycles (section 6.2), and only the collector can free a cycle. It runs each time some hundreds of
 #    new objects are alive, and to find cycles it must visit objects one by one: first the young ones, from time to time all of them.
