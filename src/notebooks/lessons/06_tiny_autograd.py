@@ -99,8 +99,9 @@ def multiply(a, b):
 Scalar.__add__, Scalar.__mul__ = add, multiply
 
 # %% [markdown]
-# Take lesson 1's line graph, $u = wx$, $v = u + b$, $e = v - y$, $L = e^2$. We have no minus yet, so
-# we add $-y$, and we write $e^2$ as $e \cdot e$. The graph records itself while Python computes.
+# Take lesson 1's line graph, $u = wx$, $v = u + b$, $e = v - y$, $L = e^2$. We have no minus yet,
+# so we add $-y$, and we write $e^2$ as $e \cdot e$. The graph records itself while Python
+# computes.
 
 # %%
 w, x, b, minus_y = Scalar(1.0), Scalar(3.0), Scalar(1.0), Scalar(-7.0)
@@ -111,11 +112,11 @@ L = e * e
 print("L =", L.data, "  slopes of u = w*x:", u.slopes, "  slopes of L = e*e:", L.slopes)
 
 # %% [markdown]
-# $e \cdot e$ has the same parent twice, with slope $e$ each time. Both shares will arrive at $e$ and add up to
-# $2e$: the derivative of a square comes out of fan-out.
+# $e \cdot e$ has the same parent twice, with slope $e$ each time. Both shares will arrive at $e$
+# and add up to $2e$: the derivative of a square comes out of fan-out.
 #
-# **The order.** A node may send only when its own adjoint is complete, that is, after *all* who use
-# it have sent. So first count the users of each node.
+# **The order.** A node may send only when its own adjoint is complete, that is, after *all* who
+# use it have sent. So first count the users of each node.
 
 
 # %%
@@ -132,8 +133,8 @@ def count_users(root):
 
 
 # %% [markdown]
-# Then walk from the end. Each node that is done lowers the count of its parents by one. A parent whose count has fallen to zero
-# is ready.
+# Then walk from the end. Each node that is done lowers the count of its parents by one. A parent
+# whose count has fallen to zero is ready.
 
 
 # %%
@@ -167,8 +168,8 @@ backward(L)
 print("dw =", w.grad, "  dx =", x.grad, "  db =", b.grad)
 
 # %% [markdown]
-# Lesson 1 found the same by hand: $\bar w = -18$, $\bar x = -6$, $\bar b = -6$. An independent check is a central
-# difference, which knows nothing about graphs.
+# Lesson 1 found the same by hand: $\bar w = -18$, $\bar x = -6$, $\bar b = -6$. An independent
+# check is a central difference, which knows nothing about graphs.
 
 
 # %%
@@ -181,9 +182,9 @@ difference = (line_loss(1.0 + h) - line_loss(1.0 - h)) / (2 * h)
 print("central difference:", round(difference, 6), "  engine:", w.grad)
 
 # %% [markdown]
-# That was the engine. The course's `Value` is the same thing, finished: it has all the operators, plain
-# numbers make no node, and the two walks are written out in `backward` to save time. It is short
-# enough to read in one go.
+# That was the engine. The course's `Value` is the same thing, finished: it has all the operators,
+# plain numbers make no node, and the two walks are written out in `backward` to save time. It is
+# short enough to read in one go.
 
 # %%
 print(inspect.getsource(Value))
@@ -191,10 +192,10 @@ print(inspect.getsource(Value))
 # %% [markdown]
 # Three things to notice.
 #
-# 1. **Few rules**: `+`, `*`, `**` and four functions. The rest is made of them: $a - b = a + (-1)\,b$ and
-#    $a / b = a \cdot b^{-1}$.
-# 2. **A leaf** (a node without parents) keeps its `grad` and adds to it. Every other node starts at zero in
-#    each pass.
+# 1. **Few rules**: `+`, `*`, `**` and four functions. The rest is made of them:
+#    $a - b = a + (-1)\,b$ and $a / b = a \cdot b^{-1}$.
+# 2. **A leaf** (a node without parents) keeps its `grad` and adds to it. Every other node starts
+#    at zero in each pass.
 # 3. `consumers` is the count from `order_from`, kept inside the node instead of in a dictionary.
 #
 # `explain` prints the walk as the table of lesson 1: node, local slope, upstream, sent back.
@@ -215,8 +216,8 @@ explain(e**2, w=w, x=x, b=b, e=e)
 # %% [markdown]
 # ## 6.2 Two designs: stored slopes, or closures
 #
-# There is another way to remember. Each operation can leave behind a small function, a *closure*, that
-# knows how to send its share. This is the design of
+# There is another way to remember. Each operation can leave behind a small function, a *closure*,
+# that knows how to send its share. This is the design of
 # [micrograd](https://github.com/karpathy/micrograd), from which many people learned the subject.
 # Here is its core, for `*` alone.
 
@@ -250,9 +251,10 @@ closure_backward(y)
 print("second pass:", x.grad, "  (right: 2 · 27 = 54)")
 
 # %% [markdown]
-# The first pass is right. The second is not: the inner node $x \cdot x$ still held its adjoint from the first
-# pass, and the second pass added to it, then sent the sum on. `Value` resets its inner nodes, so the
-# leaves get exactly one more gradient.
+# The first pass is right. The second is not: the inner node $x \cdot x$ still held its adjoint
+# from the first pass, and the second pass added to it, then sent the sum on. Our own
+# `backward` in section 6.1 has the same flaw. `Value` resets its inner nodes, so the leaves get
+# exactly one more gradient.
 
 # %%
 x = Value(3.0)
@@ -262,9 +264,10 @@ y.backward()
 print("Value, two passes:", x.grad)
 
 # %% [markdown]
-# There is a second difference, which you cannot see in the numbers. The closure `send` refers to `out`, and `out.send`
-# refers to the closure: a **cycle**. Python frees most objects at once, when the last
-# reference goes. A cycle keeps itself alive until the garbage collector searches for it.
+# There is a second difference, which you cannot see in the numbers. The closure `send` refers to
+# `out`, and `out.send` refers to the closure: a **cycle**. Python frees most objects at once,
+# when the last reference goes. A cycle keeps itself alive until the garbage collector searches
+# for it.
 
 
 # %%
@@ -292,8 +295,8 @@ gc.enable()
 # | second derivatives | no: slopes are plain numbers | possible, if `send` computes with nodes |
 # | extends to arrays | no: the Jacobian would have to be stored | yes: a VJP is a function |
 #
-# The last row decides section 6.7: for arrays we shall keep a *function* too, but one that
-# lives in a table and is shared by all nodes, so that it makes no cycle.
+# The last row decides section 6.7: for arrays we shall keep a *function* too, but one that lives
+# in a table and is shared by all nodes, so that it makes no cycle.
 
 # %% [markdown] tags=["quiz"]
 # **Quick check.** Why can an array engine not simply store the slope of `Y = X @ W`, as `Value` does?
@@ -305,8 +308,9 @@ gc.enable()
 # %% [markdown]
 # ## 6.3 Why a topological order, and not plain recursion?
 #
-# This is the most frequent question about such engines. "Send to your parents, and let each of them
-# do the same" sounds right, and it is what one writes first. Here is a small graph to try it on:
+# This is the most frequent question about such engines. "Send to your parents, and let each of
+# them do the same" sounds right, and it is what one writes first. Here is a small graph to try it
+# on:
 #
 # $$c = a + b,\quad d = ab,\quad e = c + d,\quad f = cd,\quad y = e + f, \qquad a = 2,\ b = 3.$$
 
@@ -324,8 +328,9 @@ y.backward()
 print("topological order: da, db =", (a.grad, b.grad))
 
 # %% [markdown]
-# By hand: $y = c + d + cd$ with $c = 5$, $d = 6$, so $\bar c = 1 + d = 7$ and $\bar d = 1 + c = 6$.
-# Then $\bar a = \bar c + b\,\bar d = 7 + 18 = 25$ and $\bar b = \bar c + a\,\bar d = 7 + 12 = 19$.
+# By hand: $y = c + d + cd$ with $c = 5$, $d = 6$, so $\bar c = 1 + d = 7$ and
+# $\bar d = 1 + c = 6$. Then $\bar a = \bar c + b\,\bar d = 7 + 18 = 25$ and
+# $\bar b = \bar c + a\,\bar d = 7 + 12 = 19$.
 #
 # **First try: recurse along every edge.** Add your share to the parent, then let the parent send
 # what it has.
@@ -344,8 +349,9 @@ along_edges(y)
 print("along every edge:", (a.grad, b.grad), " right: (25.0, 19.0)")
 
 # %% [markdown]
-# Too much. $c$ is visited twice. The first time it sends the share it got from $e$. The second time its `grad`
-# holds that share *and* the one from $f$, and it sends both: the first share goes out twice.
+# Too much. $c$ is visited twice. The first time it sends the share it got from $e$. The second
+# time its `grad` holds that share *and* the one from $f$, and it sends both: the first share goes
+# out twice.
 #
 # **Second try: visit each node only once**, in the order in which the recursion meets it.
 
@@ -388,17 +394,18 @@ for depth in (4, 8, 12, 16):
     print(f"depth {depth:2}: dx = {x.grad:7.0f}   calls {calls:6}   walked once: {depth} nodes")
 
 # %% [markdown]
-# Each level doubles the number of paths: $2^{17} - 1 = 131{,}071$ calls for 16 additions. A network
-# of 100 layers with shared values would never finish. The topological order does the same sum with one visit a node, because it adds the shares
-# *before* it sends them on. That is the distributive law, and it is why backpropagation is cheap.
+# Each level doubles the number of paths: $2^{17} - 1 = 131{,}071$ calls for 16 additions. A
+# network of 100 layers with shared values would never finish. The topological order does the same
+# sum with one visit a node, because it adds the shares *before* it sends them on. That is the
+# distributive law, and it is why backpropagation is cheap.
 
 # %%
 figures.recursion_costs()
 
 # %% [markdown]
-# **Depth.** micrograd does use a topological order, but it *finds* it by recursion: "first my parents,
-# then me". Each level of the graph is then a level of Python's call stack, and that has a limit, 1,000 by
-# default in plain Python.
+# **Depth.** micrograd does use a topological order, but it *finds* it by recursion: "first my
+# parents, then me". Each level of the graph is then a level of Python's call stack, and that has
+# a limit, 1,000 by default in plain Python.
 
 
 # %%
@@ -429,8 +436,8 @@ y.backward()
 print("counting users, depth 100000: dx =", x.grad)
 
 # %% [markdown]
-# A recurrent network over a few thousand time steps makes such a chain, one scalar at a time. Counting users needs no
-# recursion. The course's tests run it on a chain of a million nodes.
+# A recurrent network over a few thousand time steps makes such a chain, one scalar at a time.
+# Counting users needs no recursion. The course's tests run it on a chain of a million nodes.
 
 # %% [markdown] tags=["quiz"]
 # **Quick check.** In which graph do all three tries give the right gradient, at the same cost as the
@@ -443,8 +450,9 @@ print("counting users, depth 100000: dx =", x.grad)
 # %% [markdown]
 # ## 6.4 A network on single numbers: XOR
 #
-# The label of $(x_1, x_2)$ is 1 if exactly one of the two is 1. No straight line separates the two classes, and the best
-# loss of a linear model is $\log 2$, that of pure guessing. A network with a hidden layer of four ReLU units can: 2–4–2, 22 weights in all.
+# The label of $(x_1, x_2)$ is 1 if exactly one of the two is 1. No straight line separates the
+# two classes, and the best loss of a linear model is $\log 2$, that of pure guessing. A network
+# with a hidden layer of four ReLU units can: 2–4–2, 22 weights in all.
 
 
 # %%
@@ -548,8 +556,8 @@ print("loss at steps 0, 100, 200, 300:", [round(losses[s], 4) for s in (0, 100, 
 print(f"mean probability of the right class: about exp(-loss) = {math.exp(-losses[-1]):.3f}")
 
 # %% [markdown]
-# $e^{-\text{loss}}$ is the geometric mean of the four probabilities given to the right classes. Now the same
-# with ten seeds.
+# $e^{-\text{loss}}$ is the geometric mean of the four probabilities given to the right classes.
+# Now the same with ten seeds.
 
 # %%
 runs = {seed: train_xor(seed) for seed in range(10)}
@@ -558,8 +566,8 @@ print("final loss of the runs that stall, by seed:", stalled)
 figures.xor_runs({seed: losses for seed, (_, losses) in runs.items()})
 
 # %% [markdown]
-# Three of ten stall. Seed 5 ends at $0.693 = \log 2$, which is what pure guessing costs. Look at which hidden
-# units are on (1) or off (0) at the four points.
+# Three of ten stall. Seed 5 ends at $0.693 = \log 2$, which is what pure guessing costs. Look at
+# which hidden units are on (1) or off (0) at the four points.
 
 
 # %%
@@ -574,10 +582,10 @@ print("seed 5 at the start:", pattern(xor_network(5)))
 print("seed 5 at the end:  ", pattern(runs[5][0]))
 
 # %% [markdown]
-# From start to end every unit is on at all four points, or off at all four. A unit that is always on is linear; one that is
-# always off is *dead*: its slope is 0 everywhere, so none of its weights ever moves. What is left is a linear
-# model, and a linear model cannot solve XOR. The best it can do is to give each class probability ½, and there
-# its gradient is zero: it stays.
+# From start to end every unit is on at all four points, or off at all four. A unit that is always
+# on is linear; one that is always off is *dead*: its slope is 0 everywhere, so none of its
+# weights ever moves. What is left is a linear model, and a linear model cannot solve XOR. The
+# best it can do is to give each class probability ½, and there its gradient is zero: it stays.
 
 # %%
 network = runs[5][0]
@@ -590,8 +598,9 @@ print("gradients of its dead unit:", [p.grad for p in (*W1[3], b1[3])])
 print("largest gradient anywhere is below 0.001:", max(abs(p.grad) for p in flat(network)) < 0.001)
 
 # %% [markdown]
-# Seeds 4 and 7 stall elsewhere, and their patterns say why. A point at which all units are off gets the output $b_2$, whatever its
-# coordinates: the network cannot tell such points apart. The best it can do is to give each class its share among them.
+# Seeds 4 and 7 stall elsewhere, and their patterns say why. A point at which all units are off
+# gets the output $b_2$, whatever its coordinates: the network cannot tell such points apart. The
+# best it can do is to give each class its share among them.
 
 # %%
 for seed in (4, 7):
@@ -655,7 +664,8 @@ if torch := optional("torch"):
 # %% [markdown]
 # **Your turn.** Write the training loop: bring the loss below 0.01. `layers` and
 # `four_points_loss` are there. Reset the gradients, run `backward`, move every weight by
-# `-rate * grad`. At a rate of 0.05 ten seeds took between 53 and 90 steps. Return the last loss, as a plain number.
+# `-rate * grad`. At a rate of 0.05 ten seeds took between 53 and 90 steps. Return the last loss,
+# as a plain number.
 
 
 # %% tags=["turn"]
@@ -680,11 +690,11 @@ check_train_four_points(train_four_points, layers, parameters, four_points_loss)
 # %% [markdown]
 # ## 6.6 What PyTorch does at scale
 #
-# PyTorch is this engine with arrays, in C++, on many devices. Six of its habits surprise everybody once. Each
-# cell makes one of them happen.
+# PyTorch is this engine with arrays, in C++, on many devices. Six of its habits surprise
+# everybody once. Each cell makes one of them happen.
 #
-# **The graph is built anew in every forward pass.** It follows whatever your Python code does, `if` and
-# `for` included. There is no graph "of the function", only one of this run.
+# **The graph is built anew in every forward pass.** It follows whatever your Python code does,
+# `if` and `for` included. There is no graph "of the function", only one of this run.
 
 # %%
 if torch := optional("torch"):
@@ -697,8 +707,9 @@ if torch := optional("torch"):
         print(number, "was recorded as", type(branch(x).grad_fn).__name__)
 
 # %% [markdown]
-# **The graph is freed after `backward`.** The saved activations are most of the memory of training (lesson 5), so PyTorch
-# drops them as soon as they have been used. A second pass must be asked for.
+# **The graph is freed after `backward`.** The saved activations are most of the memory of
+# training (lesson 5), so PyTorch drops them as soon as they have been used. A second pass must be
+# asked for.
 
 # %%
 if torch := optional("torch"):
@@ -713,9 +724,9 @@ if torch := optional("torch"):
         print("third pass refused:", str(error).split(" (")[0])
 
 # %% [markdown]
-# **Leaves accumulate.** The two passes gave $27 + 27$, as in `Value`. So a training loop that forgets
-# `zero_grad()` steps along the sum of all gradients so far. Accumulation is also useful: four small batches, one
-# step, is how one trains with a batch that does not fit in memory.
+# **Leaves accumulate.** The two passes gave $27 + 27$, as in `Value`. So a training loop that
+# forgets `zero_grad()` steps along the sum of all gradients so far. Accumulation is also useful:
+# four small batches, one step, is how one trains with a batch that does not fit in memory.
 
 # %%
 if torch := optional("torch"):
@@ -729,9 +740,9 @@ if torch := optional("torch"):
         print("with zero_grad:" if zero else "without zero_grad:", w.grad.item(), "(right: 3.0)")
 
 # %% [markdown]
-# **A saved tensor must not change before it is used.** $y = e^x$ saves its output, because that is its slope. If you
-# change it in place, the saved slope is wrong. PyTorch counts the changes of every tensor, its *version*, and
-# compares at the backward pass.
+# **A saved tensor must not change before it is used.** $y = e^x$ saves its output, because that
+# is its slope. If you change it in place, the saved slope is wrong. PyTorch counts the changes of
+# every tensor, its *version*, and compares at the backward pass.
 
 # %%
 if torch := optional("torch"):
@@ -744,8 +755,8 @@ if torch := optional("torch"):
         print("refused:", "modified by an inplace operation" in str(error))
 
 # %% [markdown]
-# Our array engine (next section) has no version counter. The same mistake passes in silence: the gradient
-# of $\sum e^x$ at $x = (0, 1)$ is $(1, e) = (1, 2.7183)$, and we get twice that.
+# Our array engine (next section) has no version counter. The same mistake passes in silence: the
+# gradient of $\sum e^x$ at $x = (0, 1)$ is $(1, e) = (1, 2.7183)$, and we get twice that.
 
 # %%
 x = Tensor([0.0, 1.0])
@@ -755,9 +766,10 @@ y.sum().backward()
 print("silently wrong:", x.grad.round(4))
 
 # %% [markdown]
-# **Second derivatives: `create_graph=True`.** The backward pass is itself a computation. PyTorch can record it, and
-# differentiate it again. A *physics-informed* network (PINN) needs that: its loss contains the derivative of its
-# output. Here a network $u(t)$ learns $u' = -u$, $u(0) = 1$, whose solution is $e^{-t}$.
+# **Second derivatives: `create_graph=True`.** The backward pass is itself a computation. PyTorch
+# can record it, and differentiate it again. A *physics-informed* network (PINN) needs that: its
+# loss contains the derivative of its output. Here a network $u(t)$ learns $u' = -u$, $u(0) = 1$,
+# whose solution is $e^{-t}$.
 
 # %%
 if torch := optional("torch"):
@@ -783,7 +795,8 @@ if torch := optional("torch"):
     print("u(t) is within 0.05 of exp(-t) on [0, 2]:", error < 0.05)
 
 # %% [markdown]
-# `Tensor` and `Value` refuse this clearly: their gradients are plain numbers with no graph behind them.
+# `Tensor` and `Value` refuse this clearly: their gradients are plain numbers with no graph behind
+# them.
 
 # %%
 try:
@@ -792,8 +805,8 @@ except NotImplementedError as error:
     print(error)
 
 # %% [markdown]
-# **Your own rule: `autograd.Function`.** You write forward and backward, PyTorch puts them into the graph, and
-# `gradcheck` compares the backward with central differences in float64.
+# **Your own rule: `autograd.Function`.** You write forward and backward, PyTorch puts them into
+# the graph, and `gradcheck` compares the backward with central differences in float64.
 
 # %%
 if torch := optional("torch"):
@@ -847,24 +860,26 @@ print("nodes kept alive by total:", len(backward_order(total)), "  by report: 0"
 # %% [markdown]
 # ## 6.7 From numbers to arrays
 #
-# XOR took 173 inner nodes for 22 weights and four examples. A layer of 4096 units on 4096 inputs would take tens of millions for each example. But all those nodes
-# follow a few patterns, and lessons 2 and 3 found the backward rule of each pattern as a whole. So let a node hold an
+# XOR took 173 inner nodes for 22 weights and four examples. A layer of 4096 units on 4096 inputs
+# would take tens of millions for each example. But all those nodes follow a few patterns, and
+# lessons 2 and 3 found the backward rule of each pattern as a whole. So let a node hold an
 # *array*. Two things change:
 #
-# - the slope becomes a **VJP**, a function from the upstream gradient `dY` to the input's gradient;
-# - an array that was broadcast has been used many times, so its gradient is summed over the broadcast
-#   axes (**unbroadcast**, lesson 2).
+# - the slope becomes a **VJP**, a function from the upstream gradient `dY` to the input's
+#   gradient;
+# - an array that was broadcast has been used many times, so its gradient is summed over the
+#   broadcast axes (**unbroadcast**, lesson 2).
 #
-# The rest stays: the graph, the count of users, the walk. `Tensor` looks up its rules in one table: a
-# name, the forward function, one VJP for each input.
+# The rest stays: the graph, the count of users, the walk. `Tensor` looks up its rules in one
+# table: a name, the forward function, one VJP for each input.
 
 # %%
 source = inspect.getsource(rules)
 print(source[source.index("RULES = {") :])
 
 # %% [markdown]
-# Every VJP has the same signature, `(dY, Y, *inputs)`. The output `Y` is there because some slopes are cheapest
-# in terms of it: that of `exp` is `Y`, that of `tanh` is $1 - Y^2$.
+# Every VJP has the same signature, `(dY, Y, *inputs)`. The output `Y` is there because some
+# slopes are cheapest in terms of it: that of `exp` is `Y`, that of `tanh` is $1 - Y^2$.
 #
 # The XOR network again, in a handful of array operations:
 
@@ -885,15 +900,16 @@ print(
 print("inner nodes:", len(backward_order(loss)))
 
 # %% [markdown]
-# The same loss and the same gradient as on single numbers, with 8 inner nodes instead of 173. The figure draws the
-# graph; each node shows its rule and its shape.
+# The same loss and the same gradient as on single numbers, with 8 inner nodes instead of 173. The
+# figure draws the graph; each node shows its rule and its shape.
 
 # %%
 figures.graph(loss, W1=W1, b1=b1, W2=W2, b2=b2)
 
 # %% [markdown]
-# Broadcasting is where hand-written rules go wrong most often, so look at one case closely. `b1` has shape `(4,)`, the product
-# `(4, 4)`: NumPy used each bias four times, once for each example. Fan-out adds, so `db1` is a column sum.
+# Broadcasting is where hand-written rules go wrong most often, so look at one case closely. `b1`
+# has shape `(4,)`, the product `(4, 4)`: NumPy used each bias four times, once for each example.
+# Fan-out adds, so `db1` is a column sum.
 
 # %%
 G = np.arange(12.0).reshape(4, 3)
@@ -923,17 +939,18 @@ if torch := optional("torch"):
 # %% [markdown]
 # ## 6.8 Rules beyond the MLP
 #
-# Transformers and convolutional networks need a few more rules. We derive each, and test each against something
-# that does not know the derivation.
+# Transformers and convolutional networks need a few more rules. We derive each, and test each
+# against something that does not know the derivation.
 #
-# **The universal test.** A forward function $f$ has, at a point, a Jacobian $J$. A small step $h w$ in the inputs changes the output by $h J w$; the
-# backward function computes $J^T v$ for an upstream gradient $v$. Whatever $v$ and $w$ are,
+# **The universal test.** A forward function $f$ has, at a point, a Jacobian $J$. A small step
+# $h w$ in the inputs changes the output by $h J w$; the backward function computes $J^T v$ for an
+# upstream gradient $v$. Whatever $v$ and $w$ are,
 #
 # $$\langle v, J w\rangle = v^T J w = \langle J^T v, w\rangle .$$
 #
-# This is the **adjoint identity**. The left side needs only forward passes, by a central difference; the right side only the
-# backward function. With random $v$ and $w$ a wrong rule passes with
-# probability zero, up to rounding.
+# This is the **adjoint identity**. The left side needs only forward passes, by a central
+# difference; the right side only the backward function. With random $v$ and $w$ a wrong rule
+# passes with probability zero, up to rounding.
 
 
 # %%
@@ -950,7 +967,8 @@ def adjoint_gap(f, f_backward, *inputs, h=1e-5, seed=0):
 
 
 # %% [markdown]
-# A second witness is PyTorch, if it is installed. It differentiates its own version of the function.
+# A second witness is PyTorch, if it is installed. It differentiates its own version of the
+# function.
 
 
 # %%
@@ -976,8 +994,9 @@ X, GAIN, SHIFT = rng.normal(size=(6, 5)) * 2 + 1, rng.normal(size=5), rng.normal
 # %% [markdown]
 # ### Log-softmax
 #
-# For one row, $\ell_j = z_j - \log\sum_k e^{z_k}$. The slope of the second term with respect to $z_i$ is
-# $p_i = e^{z_i}/\sum_k e^{z_k}$, so $\partial \ell_j/\partial z_i = [i = j] - p_i$. Multiply by the upstream $\bar\ell_j$ and sum over $j$:
+# For one row, $\ell_j = z_j - \log\sum_k e^{z_k}$. The slope of the second term with respect to
+# $z_i$ is $p_i = e^{z_i}/\sum_k e^{z_k}$, so $\partial \ell_j/\partial z_i = [i = j] - p_i$.
+# Multiply by the upstream $\bar\ell_j$ and sum over $j$:
 #
 # $$\bar z_i = \bar\ell_i - p_i \sum_j \bar\ell_j .$$
 #
@@ -1001,8 +1020,9 @@ ask_torch(log_softmax_backward, lambda t, Z: t.log_softmax(Z, 1), X)
 # %% [markdown]
 # ### LayerNorm, step by step
 #
-# LayerNorm shifts and scales each row (each example) to mean 0 and variance 1, then applies a gain $\gamma$ and a shift
-# $\beta$ for each feature. One row $x$ with $n$ entries, in steps you can differentiate one at a time:
+# LayerNorm shifts and scales each row (each example) to mean 0 and variance 1, then applies a
+# gain $\gamma$ and a shift $\beta$ for each feature. One row $x$ with $n$ entries, in steps you
+# can differentiate one at a time:
 #
 # | step | forward | backward |
 # |---|---|---|
@@ -1012,8 +1032,8 @@ ask_torch(log_softmax_backward, lambda t, Z: t.log_softmax(Z, 1), X)
 # | 4 | $\hat x = r\,c$ | $\bar c = r\,\bar{\hat x}$, $\ \bar r = \sum_i c_i\,\bar{\hat x}_i$ |
 # | 5 | $y = \gamma\odot\hat x + \beta$ | $\bar{\hat x} = \gamma\odot\bar y$, $\ \bar\gamma = \bar y\odot\hat x$, $\ \bar\beta = \bar y$ (summed over the rows) |
 #
-# Read the backward column from below. Two things deserve a look: $c$ is used twice, in steps 2 and 4, so its two shares
-# add; and in step 1 every $x_i$ reaches every $c_j$ through the mean.
+# Read the backward column from below. Two things deserve a look: $c$ is used twice, in steps 2
+# and 4, so its two shares add; and in step 1 every $x_i$ reaches every $c_j$ through the mean.
 
 # %%
 EPSILON = 1e-5
@@ -1043,13 +1063,16 @@ ask_adjoint(layer_norm, layer_norm_backward_steps, X, GAIN, SHIFT)
 #
 # $$\frac2n\,c\,\bar s = -\frac1n\,c\,r^3\sum_i c_i\bar{\hat x}_i = -\,r\,\hat x\;\frac1n\sum_i \hat x_i\,\bar{\hat x}_i ,$$
 #
-# because $r c = \hat x$ twice. So $\bar c = r\,\bigl(\bar{\hat x} - \hat x\,\operatorname{mean}(\hat x\odot\bar{\hat x})\bigr)$. Step 1 subtracts the mean of $\bar c$. The mean of
-# $\hat x$ is 0, so only the first term has a mean, and
+# because $r c = \hat x$ twice. So
+# $\bar c = r\,\bigl(\bar{\hat x} - \hat x\,\operatorname{mean}(\hat x\odot\bar{\hat x})\bigr)$.
+# Step 1 subtracts the mean of $\bar c$. The mean of $\hat x$ is 0, so only the first term has a
+# mean, and
 #
 # $$\bar x = r\,\Bigl(\bar{\hat x} - \operatorname{mean}(\bar{\hat x}) - \hat x\,\operatorname{mean}(\hat x\odot\bar{\hat x})\Bigr).$$
 #
-# The gradient loses its component along the constant vector and (up to $\varepsilon$) along $\hat x$: shifting or
-# scaling the input does not change the output, so no gradient can point that way.
+# The gradient loses its component along the constant vector and (up to $\varepsilon$) along
+# $\hat x$: shifting or scaling the input does not change the output, so no gradient can point
+# that way.
 
 
 # %%
@@ -1081,16 +1104,18 @@ ask_torch(layer_norm_backward, torch_layer_norm, X, GAIN, SHIFT)
 # %% [markdown]
 # ### BatchNorm
 #
-# BatchNorm (in training) does the same to each *column*: mean and variance are taken over the batch, for each feature. The derivation never used that the
-# $n$ numbers lie in a row, so the rule is the same with the axis changed. Written out for a column $x$ of $B$ entries, in steps and in one
-# expression:
+# BatchNorm (in training) does the same to each *column*: mean and variance are taken over the
+# batch, for each feature. The derivation never used that the $n$ numbers lie in a row, so the
+# rule is the same with the axis changed. Written out for a column $x$ of $B$ entries, in steps
+# and in one expression:
 #
 # $$\bar r = \sum_b c_b\bar{\hat x}_b,\quad \bar s = -\tfrac12 r^3\bar r,\quad \bar c = r\bar{\hat x} + \tfrac2B c\,\bar s,\quad \bar x = \bar c - \tfrac1B\sum_b\bar c_b;
 # $$
 #
 # $$\bar x = r\bigl(\bar{\hat x} - \operatorname{mean}_b\bar{\hat x} - \hat x\operatorname{mean}_b(\hat x\,\bar{\hat x})\bigr).$$
 #
-# The consequence is new, though: the gradient of one example now depends on all the others in the batch.
+# The consequence is new, though: the gradient of one example now depends on all the others in the
+# batch.
 
 
 # %%
@@ -1136,8 +1161,9 @@ ask_torch(batch_norm_backward, torch_batch_norm, X, GAIN, SHIFT)
 # %% [markdown]
 # ### Embedding lookup: repeated rows accumulate
 #
-# $Y = E[\text{ids}]$ copies rows of a table. A row that was read twice has been used twice, and its gradients add. NumPy's `dE[ids] += dY` does
-# **not** add for repeated indices: it reads, adds and writes once, and keeps only the last. `np.add.at` adds each.
+# $Y = E[\text{ids}]$ copies rows of a table. A row that was read twice has been used twice, and
+# its gradients add. NumPy's `dE[ids] += dY` does **not** add for repeated indices: it reads, adds
+# and writes once, and keeps only the last. `np.add.at` adds each.
 
 # %%
 ids, dY = np.array([2, 0, 2]), np.array([[1.0, 1.0], [5.0, 5.0], [10.0, 10.0]])
@@ -1159,11 +1185,13 @@ if torch := optional("torch"):
 # %% [markdown]
 # ### Batched products, permuted axes, ties of a maximum
 #
-# - **Batched matmul.** `A (2, 1, 3, 4) @ B (5, 4, 6)` multiplies 2 × 5 pairs of matrices. For each pair lesson 2's rule holds. An `A` that was
-#   used for five pairs gets the sum of five gradients: unbroadcast again.
+# - **Batched matmul.** `A (2, 1, 3, 4) @ B (5, 4, 6)` multiplies 2 × 5 pairs of matrices. For
+#   each pair lesson 2's rule holds. An `A` that was used for five pairs gets the sum of five
+#   gradients: unbroadcast again.
 # - **Permute** only renames axes. Its backward applies the inverse permutation, `argsort(axes)`.
-# - **Max.** The slope is 1 for the entry that is largest, 0 for the others. When entries tie the maximum has a kink and no derivative. Any split of the upstream
-#   gradient among them into shares $\ge 0$ is a *subgradient*; PyTorch's `amax` and our rule share equally.
+# - **Max.** The slope is 1 for the entry that is largest, 0 for the others. When entries tie the
+#   maximum has a kink and no derivative. Any split of the upstream gradient among them into
+#   shares $\ge 0$ is a *subgradient*; PyTorch's `amax` and our rule share equally.
 
 # %%
 A, B = Tensor(rng.normal(size=(2, 1, 3, 4))), Tensor(rng.normal(size=(5, 4, 6)))
@@ -1192,11 +1220,13 @@ if torch := optional("torch"):
 # %% [markdown]
 # ### An attention head
 #
-# Queries $Q\,(T, d)$, keys $K\,(T, d)$, values $V\,(T, d)$, for $T$ tokens. Scores, weights, output:
+# Queries $Q\,(T, d)$, keys $K\,(T, d)$, values $V\,(T, d)$, for $T$ tokens. Scores, weights,
+# output:
 #
 # $$S = \frac{QK^T}{\sqrt d},\qquad P = \operatorname{softmax}(S)\ \text{by rows},\qquad O = PV .$$
 #
-# Backward, from the end, with rules you have: $O = PV$ and $S \propto QK^T$ are matrix products, the softmax has lesson 3's VJP, row by row:
+# Backward, from the end, with rules you have: $O = PV$ and $S \propto QK^T$ are matrix products,
+# the softmax has lesson 3's VJP, row by row:
 #
 # $$dV = P^T dO,\quad dP = dO\,V^T,\quad dS = P\odot\bigl(dP - \operatorname{rowsum}(dP\odot P)\bigr),\quad
 # dQ = \frac{dS\,K}{\sqrt d},\quad dK = \frac{dS^T Q}{\sqrt d}.$$
@@ -1227,7 +1257,8 @@ ask_adjoint(attention, attention_backward, *QKV)
 ask_torch(attention_backward, torch_attention, *QKV)
 
 # %% [markdown]
-# **Teach the engine a rule.** The table is open: one line adds `softmax`, and the engine composes the attention head itself.
+# **Teach the engine a rule.** The table is open: one line adds `softmax`, and the engine composes
+# the attention head itself.
 
 # %%
 RULES["softmax"] = (softmax, lambda dY, Y, Z: softmax_backward(dY, Z))
@@ -1242,8 +1273,9 @@ print("engine and hand agree on Q, K, V:", agree)
 # %% [markdown]
 # ## 6.9 The engine trains a classifier
 #
-# Everything is in place to train lesson 3's network, 64–64–10, on images of handwritten digits. The data come from scikit-learn; lesson 7 looks at this network closely and
-# writes its backward pass by hand. Here the engine does it.
+# Everything is in place to train lesson 3's network, 64–64–10, on images of handwritten digits.
+# The data come from scikit-learn; lesson 7 looks at this network closely and writes its backward
+# pass by hand. Here the engine does it.
 
 # %%
 X_train, y_train, X_test, y_test = load_digits()
@@ -1268,26 +1300,31 @@ plain = [(W.data, b.data) for W, b in layers]
 print("test accuracy is above 95%:", accuracy(X_test, y_test, plain) > 0.95)
 
 # %% [markdown]
-# An engine of some 250 lines, rules included, trains a network that reads digits. What PyTorch adds is speed, devices, hundreds of
-# rules, and safety nets; the idea is the one you have just read.
+# An engine of some 250 lines, rules included, trains a network that reads digits. What PyTorch
+# adds is speed, devices, hundreds of rules, and safety nets; the idea is the one you have just
+# read.
 #
 # ## 6.10 Appendix: what makes a small engine fast
 #
-# Skip this if speed does not interest you. The repository's benchmark finds `Value` a few times as fast as micrograd,
-# with less than a third of its memory a node. None of it is magic:
+# Skip this if speed does not interest you. The repository's benchmark finds `Value` a few times
+# as fast as micrograd, with less than a third of its memory a node. None of it is magic:
 #
-# 1. **No cycles.** Closures make cycles (section 6.2), and only the collector can free a cycle. It runs each time some hundreds of
-#    new objects are alive, and to find cycles it must visit objects one by one: first the young ones, from time to time all of them.
-#    Any engine made of many small objects pays for that. One that leaves cycles pays more: its old graphs wait for the collector too.
-# 2. **Slots.** `__slots__` stores the five attributes in the object itself; without it each node carries a
-#    dictionary.
-# 3. **Tuples that are shared.** The slopes of every sum are one constant, `(1.0, 1.0)`; Python makes it
-#    once.
+# 1. **No cycles.** Closures make cycles (section 6.2), and only the collector can free a cycle.
+#    It runs each time some hundreds of new objects are alive, and to find cycles it must visit
+#    objects one by one: first the young ones, from time to time all of them. Any engine made of
+#    many small objects pays for that. One that leaves cycles pays more: its old graphs wait for
+#    the collector too.
+# 2. **Slots.** `__slots__` stores the five attributes in the object itself; without it each node
+#    carries a dictionary.
+# 3. **Tuples that are shared.** The slopes of every sum are one constant, `(1.0, 1.0)`; Python
+#    makes it once.
 # 4. **No node for a constant.** `x * 2` makes one node, not two.
-# 5. **A count instead of a set.** An integer in the node replaces a `visited` set: nothing to hash, and no recursion.
+# 5. **A count instead of a set.** An integer in the node replaces a `visited` set: nothing to
+#    hash, and no recursion.
 #
-# The next cell times forward and backward of a product of 20,000 factors for both designs, with the collector off and on. Its
-# output depends on your machine, so it is not stored. Compare the two lines of each design: the difference is what the collector costs it.
+# The next cell times forward and backward of a product of 20,000 factors for both designs, with
+# the collector off and on. Its output depends on your machine, so it is not stored. Compare the
+# two lines of each design: the difference is what the collector costs it.
 
 
 # %%
@@ -1312,9 +1349,11 @@ for make, walk in ((Value, Value.backward), (Closure, closure_backward)):
 # %% [markdown]
 # ## Predictions revisited
 #
-# 1. `x` is walked **once**, after all 100,000 shares have arrived. Earlier is too little, once per path is exponential.
+# 1. `x` is walked **once**, after all 100,000 shares have arrived. Earlier is too little, once
+#    per path is exponential.
 # 2. `w.grad` holds **twice** the gradient: leaves accumulate, inner nodes start anew.
-# 3. The engine keeps the **parents and the slopes**, plain numbers; for arrays, the inputs and a VJP.
+# 3. The engine keeps the **parents and the slopes**, plain numbers; for arrays, the inputs and a
+#    VJP.
 #
 # ## Recap
 #
@@ -1340,5 +1379,8 @@ for make, walk in ((Value, Value.backward), (Closure, closure_backward)):
 # %% [markdown]
 # ## Where to go now
 #
-# - **Exercise `value`** (graded): build your own `Value`. You have all the pieces: `Scalar`, `order_from`, `backward`; what is missing is the rest of the operators, and the care for a second pass.
-# - **Lesson 7** trains the classifier by hand, breaks it in every way this course knows, and reads the symptoms.
+# - **Exercise `value`** (graded): build your own `Value`. You have all the pieces: `Scalar`,
+#   `order_from`, `backward`; what is missing is the rest of the operators, and the care for a
+#   second pass.
+# - **Lesson 7** trains the classifier by hand, breaks it in every way this course knows, and
+#   reads the symptoms.

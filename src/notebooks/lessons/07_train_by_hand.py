@@ -10,8 +10,8 @@
 #
 # **You need** lessons 2 to 4; lesson 6 for section 7.6. **Time**: about 75 minutes.
 #
-# The data: 1,797 handwritten digits of 8 × 8 pixels. The network: lesson 3's classifier. At the end it reads more than 95% of digits that it has
-# never seen, and you have broken it in ten ways.
+# The data: 1,797 handwritten digits of 8 × 8 pixels. The network: lesson 3's classifier. At the
+# end it reads more than 95% of digits that it has never seen, and you have broken it in ten ways.
 
 # %%
 import inspect
@@ -64,8 +64,9 @@ figures.digits(X_train, y_train)
 # $$Z_1 = X W_1 + b_1,\quad A_1 = \operatorname{relu}(Z_1),\quad Z_2 = A_1 W_2 + b_2,\quad
 # L = \text{mean cross-entropy of } Z_2 .$$
 #
-# The weights start as normal random numbers of variance $2/n$, with $n$ the number of inputs. ReLU sets about half of its inputs to zero; the 2 makes up for that, so that
-# activations keep their size from layer to layer ([He et al., arXiv 1502.01852](https://arxiv.org/abs/1502.01852)).
+# The weights start as normal random numbers of variance $2/n$, with $n$ the number of inputs.
+# ReLU sets about half of its inputs to zero; the 2 makes up for that, so that activations keep
+# their size from layer to layer ([He et al., arXiv 1502.01852](https://arxiv.org/abs/1502.01852)).
 
 # %%
 layers = init_mlp(64, 64, 10, seed=0)
@@ -77,26 +78,29 @@ print(
 )
 
 # %% [markdown]
-# That last line is a free check. Before training a classifier knows nothing, so its loss should be near $\log K$. A first loss of 50 means that
-# the weights are too large or the labels are wrong.
+# That last line is a free check. Before training a classifier knows nothing, so its loss should
+# be near $\log K$. A first loss of 50 means that the weights are too large or the labels are
+# wrong.
 
 # %% [markdown]
 # ## 7.2 The backward pass, built from rules
 #
-# Lesson 3 proved what happens in each layer. Let $G_l = dZ_l$ be the gradient with respect to the pre-activations of layer $l$. Then
+# Lesson 3 proved what happens in each layer. Let $G_l = dZ_l$ be the gradient with respect to the
+# pre-activations of layer $l$. Then
 #
 # $$G_{\text{last}} = \frac{P - Y}{B},\qquad dW_l = A_{l-1}^T G_l,\quad db_l = \mathbf 1^T G_l,\qquad
 # G_{l-1} = (G_l W_l^T)\odot [Z_{l-1} > 0].$$
 #
-# Four rules: one for the loss, one for the weights, one for the inputs, one for the mask. The course keeps them apart, so that later you
-# can swap in a wrong one. The walk over the layers uses what the forward pass has cached.
+# Four rules: one for the loss, one for the weights, one for the inputs, one for the mask. The
+# course keeps them apart, so that later you can swap in a wrong one. The walk over the layers
+# uses what the forward pass has cached.
 
 # %%
 print(inspect.getsource(gradients))
 
 # %% [markdown]
-# One detail: `if k` skips the last product. Nobody asked for the gradient of the images, and lesson 2 counted what
-# it would cost: a third of the first layer's work.
+# One detail: `if k` skips the last product. Nobody asked for the gradient of the images, and
+# lesson 2 counted what it would cost: a third of the first layer's work.
 
 # %% [markdown] tags=["quiz"]
 # **Quick check.** In `gradients`, the mask of layer `k - 1` is applied to `dZ @ W.T`. Which shape has this product, for
@@ -109,11 +113,13 @@ print(inspect.getsource(gradients))
 # %% [markdown]
 # ## 7.3 Check first, train later
 #
-# Never train with an unchecked gradient. Lesson 4's cheap check: for one matrix $P$, take a random direction $V$ and compare
+# Never train with an unchecked gradient. Lesson 4's cheap check: for one matrix $P$, take a
+# random direction $V$ and compare
 #
 # $$\frac{L(P + hV) - L(P - hV)}{2h}\quad\text{with}\quad \langle dP, V\rangle = \sum_{ij} dP_{ij}V_{ij} .$$
 #
-# One number for each matrix, and it tells you *which* matrix is wrong. We report the relative gap.
+# One number for each matrix, and it tells you *which* matrix is wrong. We report the relative
+# gap.
 
 
 # %%
@@ -145,7 +151,8 @@ worst = max(gaps(init_mlp(64, 64, 10, seed=4), X8, y8))
 print("W1, b1, W2, b2 all below 1e-7:", worst < 1e-7)
 
 # %% [markdown]
-# Right, on random weights, in float64. Now the ways in which a *check* can fool you. There are four.
+# Right, on random weights, in float64. Now the ways in which a *check* can fool you. There are
+# four.
 #
 # **1. A check in float32.** The same right gradient:
 
@@ -155,9 +162,9 @@ in_float32 = max(gaps(small, X8.astype(np.float32), y8))
 print("float32, largest gap above 1e-4:", in_float32 > 1e-4)
 
 # %% [markdown]
-# Nothing is wrong with the rule; the loss is rounded to 7 digits, and the difference loses most of
-# them. With the
-# best step for float32, near $6\cdot10^{-3}$ (lesson 4), it would still be far from $10^{-7}$. Check in float64, even if you train in float32.
+# Nothing is wrong with the rule; the loss is rounded to 7 digits, and the difference loses most
+# of them. With the best step for float32, near $6\cdot10^{-3}$ (lesson 4), it would still be far
+# from $10^{-7}$. Check in float64, even if you train in float32.
 #
 # **2. A step that is too small.** Rounding divided by a tiny $h$:
 
@@ -167,8 +174,9 @@ for h in (1e-5, 1e-13):
     print(f"h = {h:g}: largest gap below 1e-7: {worst < 1e-7}, above 1e-4: {worst > 1e-4}")
 
 # %% [markdown]
-# **3. An absolute error.** Late in training gradients are tiny. Here is a network that is very sure of itself (its last layer
-# is multiplied by 10 after training), checked with a rule that takes the mean twice: every gradient is 8 times too small.
+# **3. An absolute error.** Late in training gradients are tiny. Here is a network that is very
+# sure of itself (its last layer is multiplied by 10 after training), checked with a rule that
+# takes the mean twice: every gradient is 8 times too small.
 
 # %%
 sure = init_mlp(64, 64, 10, seed=4)
@@ -183,11 +191,11 @@ print(
 )
 
 # %% [markdown]
-# The absolute error would pass any test with a tolerance of $10^{-6}$. The relative error says 0.875: seven eighths of the gradient
-# are missing.
+# The absolute error would pass any test with a tolerance of $10^{-6}$. The relative error says
+# 0.875: seven eighths of the gradient are missing.
 #
-# **4. A step across a kink.** One unit with pre-activation $z = 10^{-6}$. The slope of the ReLU there is 1, but a step of
-# $10^{-5}$ reaches the flat side:
+# **4. A step across a kink.** One unit with pre-activation $z = 10^{-6}$. The slope of the ReLU
+# there is 1, but a step of $10^{-5}$ reaches the flat side:
 
 
 # %%
@@ -199,8 +207,9 @@ z, h = 1e-6, 1e-5
 print("central difference:", round((relu(z + h) - relu(z - h)) / (2 * h), 3), "  slope: 1")
 
 # %% [markdown]
-# The rule is right and the check says 45% off. Make sure that no pre-activation lies within reach of the step, or check
-# with a smooth activation. For the direction used above, the step in $W_1$ moves the pre-activations by $h\,XV$:
+# The rule is right and the check says 45% off. Make sure that no pre-activation lies within reach
+# of the step, or check with a smooth activation. For the direction used above, the step in $W_1$
+# moves the pre-activations by $h\,XV$:
 
 # %%
 (W1, b1), _ = init_mlp(64, 64, 10, seed=4)
@@ -219,7 +228,8 @@ print(f"nearest to a kink {nearest:.1e}, reach of the step {reach:.1e}: safe {ne
 # ## 7.4 Train
 #
 # Plain stochastic gradient descent. Draw 64 images, compute the gradients, move every weight:
-# $W \leftarrow W - \eta\, dW$, with the rate $\eta = 0.5$. Here is the loop body; `train` adds the bookkeeping.
+# $W \leftarrow W - \eta\, dW$, with the rate $\eta = 0.5$. Here is the loop body; `train` adds
+# the bookkeeping.
 
 # %%
 print(inspect.getsource(training.sgd_step))
@@ -229,19 +239,23 @@ print("test accuracy above 95%:", history["accuracy"][-1] > 0.95)
 figures.learning_curves(history)
 
 # %% [markdown]
-# 4,810 weights, 500 steps, some tenths of a second. (In the course's tests ten seeds of ten end above 95%.)
+# 4,810 weights, 500 steps, some tenths of a second. (In the course's tests ten seeds of ten end
+# above 95%.)
 #
-# **What does a gradient look like?** A column of $dW_1$ belongs to one hidden unit and has one entry for each pixel: it is an image. It is the sum, over
-# the batch, of the input images, each weighted by the blame of the unit in that image: lesson 2's sum of outer products.
+# **What does a gradient look like?** A column of $dW_1$ belongs to one hidden unit and has one
+# entry for each pixel: it is an image. It is the sum, over the batch, of the input images, each
+# weighted by the blame of the unit in that image: lesson 2's sum of outer products.
 
 # %%
 _, grads = gradients(X_train[:64], y_train[:64], init_mlp(64, 64, 10, seed=0))
 figures.first_layer_gradients(grads[0][0])
 
 # %% [markdown]
-# The corners have gradient 0: these pixels are white in every image, and $dW_1 = X^T G_1$ is zero wherever $X$ is.
+# The corners have gradient 0: these pixels are white in every image, and $dW_1 = X^T G_1$ is zero
+# wherever $X$ is.
 #
-# **Gradient norms, layer by layer**, are the pulse of a training run. Log them in every run; they cost almost nothing.
+# **Gradient norms, layer by layer**, are the pulse of a training run. Log them in every run; they
+# cost almost nothing.
 
 # %%
 deep = init_mlp(64, 64, 64, 10, seed=0)
@@ -249,13 +263,15 @@ runs = {"right": train(data, deep, steps=300)}
 figures.gradient_norms(runs)
 
 # %% [markdown]
-# All three layers have gradients of similar size, which shrink together as the loss falls. That is what health looks like. From here on the network has
-# two hidden layers, 64–64–64–10, so that two of its matrices are square. You will see why that is dangerous.
+# All three layers have gradients of similar size, which shrink together as the loss falls. That
+# is what health looks like. From here on the network has two hidden layers, 64–64–64–10, so that
+# two of its matrices are square. You will see why that is dangerous.
 
 # %% [markdown]
 # ## 7.5 Break it, and recognise the bug by its symptom
 #
-# Eight training runs. Each has one bug, and none of them raises an error. Guess before you read on.
+# Eight training runs. Each has one bug, and none of them raises an error. Guess before you read
+# on.
 
 # %%
 LETTERS = {
@@ -319,15 +335,17 @@ for name, run in runs.items():
 # | H | gradients not zeroed | a right first step, then growing norms and a jump |
 
 # %% [markdown]
-# The norms of three of them, next to the right run. A lies 64 times lower. C starts 64 times higher, jumps to
-# a million, and falls to nothing, since every hidden unit has died. H starts right and climbs, until its units are dead too: then nothing new is
-# added, but the old sum is applied again in every step. (Norms below 0.001 are drawn at 0.001.)
+# The norms of three of them, next to the right run. A lies 64 times lower. C starts 64 times
+# higher, jumps to a million, and falls to nothing, since every hidden unit has died. H starts
+# right and climbs, until its units are dead too: then nothing new is added, but the old sum is
+# applied again in every step. (Norms below 0.001 are drawn at 0.001.)
 
 # %%
 figures.gradient_norms({name: runs[name] for name in ("right", "A", "C", "H")})
 
 # %% [markdown]
-# **Now catch them all.** The check of section 7.3, on random weights, before any training: one row a bug, one mark a layer.
+# **Now catch them all.** The check of section 7.3, on random weights, before any training: one
+# row a bug, one mark a layer.
 
 # %%
 fresh = init_mlp(64, 64, 64, 10, seed=4)
@@ -336,7 +354,8 @@ errors = {name: by_matrix[::2] for name, by_matrix in found.items()}  # W1, W2, 
 figures.error_dots(errors)
 
 # %% [markdown]
-# The check costs two forward passes a matrix, and it catches every one of them, the silent one included. It also says where to look:
+# The check costs two forward passes a matrix, and it catches every one of them, the silent one
+# included. It also says where to look:
 
 # %%
 print("wrong by more than 1e-7 (x) or right (.)   W1 b1 W2 b2 W3 b3")
@@ -345,10 +364,13 @@ for name, by_matrix in found.items():
 
 # %% [markdown]
 # - **Everything** wrong, by the same factor: the rule for the loss, that is, the mean.
-# - Right from some layer on, and **weights and biases** wrong in every layer before: the step back to those layers, $W^T$ or the mask.
-# - A weight wrong but **its bias right**: then $dZ$ is right, and the fault is in the rule for $dW$, or in the input that was saved for it.
+# - Right from some layer on, and **weights and biases** wrong in every layer before: the step
+#   back to those layers, $W^T$ or the mask.
+# - A weight wrong but **its bias right**: then $dZ$ is right, and the fault is in the rule for
+#   $dW$, or in the input that was saved for it.
 #
-# **Why did no shape error help?** Because the matrices are square. In the 64–32–10 network the same two mistakes are loud:
+# **Why did no shape error help?** Because the matrices are square. In the 64–32–10 network the
+# same two mistakes are loud:
 
 # %%
 (W1, b1), (W2, b2) = init_mlp(64, 32, 10, seed=0)
@@ -360,8 +382,9 @@ for name, product in {"dZ @ W2": lambda: dZ @ W2, "dZ.T @ A": lambda: dZ.T @ A}.
         print(f"{name}: shapes {dZ.shape} and {W2.shape} do not fit")
 
 # %% [markdown]
-# The first cannot be computed; the second has the shape of $W_2^T$, and the update `W2 -= rate * dW2` would fail. **Test with sizes that are all
-# different**: let NumPy find these bugs for you.
+# The first cannot be computed; the second has the shape of $W_2^T$, and the update
+# `W2 -= rate * dW2` would fail. **Test with sizes that are all different**: let NumPy find these
+# bugs for you.
 
 # %% [markdown] tags=["quiz"]
 # **Quick check.** Why are the first norms of run D exactly those of the right run?
@@ -373,8 +396,10 @@ for name, product in {"dZ @ W2": lambda: dZ @ W2, "dZ.T @ A": lambda: dZ.T @ A}.
 # %% [markdown]
 # ## 7.6 Two bugs of engines
 #
-# The MLP uses every value once, so it cannot show the mistake of overwriting at fan-out. A **residual** layer can: $H$ goes into a layer *and*
-# around it, $Y = H + \operatorname{relu}(HW_2)$. We sabotage lesson 6's `Tensor`: the last share overwrites the ones before.
+# The MLP uses every value once, so it cannot show the mistake of overwriting at fan-out. A
+# **residual** layer can: $H$ goes into a layer *and* around it,
+# $Y = H + \operatorname{relu}(HW_2)$. We sabotage lesson 6's `Tensor`: the last share overwrites
+# the ones before.
 
 
 # %%
@@ -403,9 +428,11 @@ for name, receive in {"adding": adding, "overwriting": overwriting}.items():
 Tensor._receive = adding
 
 # %% [markdown]
-# $W_2$ and $W_3$ lie after the fan-out and are right. $W_1$ lies before it and lost one of two paths. In a deep residual network every layer but the last would be wrong.
+# $W_2$ and $W_3$ lie after the fan-out and are right. $W_1$ lies before it and lost one of two
+# paths. In a deep residual network every layer but the last would be wrong.
 #
-# **The whole data set in one graph.** A running total that is a tensor keeps every step's graph alive.
+# **The whole data set in one graph.** A running total that is a tensor keeps every step's graph
+# alive.
 
 # %%
 total, alive = 0.0, []
@@ -415,7 +442,8 @@ for _ in range(4):
 print("nodes kept alive, step by step:", alive)
 
 # %% [markdown]
-# The symptom is memory that grows with every step until the process is killed. The cure: add `loss.data` (`loss.item()` in PyTorch), a plain number.
+# The symptom is memory that grows with every step until the process is killed. The cure: add
+# `loss.data` (`loss.item()` in PyTorch), a plain number.
 
 # %% [markdown] tags=["quiz"]
 # **Quick check.** A colleague's residual network trains, but poorly. The check gives: last block right, every block before it wrong. What do you suspect
@@ -428,8 +456,9 @@ print("nodes kept alive, step by step:", alive)
 # %% [markdown]
 # ## 7.7 Your turn: digits above 95%
 #
-# Write the training loop yourself. You have `gradients(X, labels, layers)`, which returns the loss and a list of `(dW, db)`. Draw batches,
-# move the weights in place, and bring the test accuracy above 95%.
+# Write the training loop yourself. You have `gradients(X, labels, layers)`, which returns the
+# loss and a list of `(dW, db)`. Draw batches, move the weights in place, and bring the test
+# accuracy above 95%.
 
 
 # %% tags=["turn"]
@@ -457,16 +486,24 @@ check_train_digits(train_digits)
 #
 # You have met one algorithm. It has many names.
 #
-# - **Frameworks.** PyTorch, JAX and TensorFlow are lesson 6's table with hundreds of rules, compiled for many devices.
-# - **The cost of large models.** Forward $2N$, backward $4N$ FLOPs for each token and $N$ weights: $6ND$ for $D$ tokens (lesson 2). *Model FLOPs utilization* (MFU) divides this
-#   count by what the hardware could have done in the same time.
-# - **Normalization and residual paths** are fan-out: a mean uses every value, a skip path uses a value twice. Their gradients are sums (lesson 6).
-# - **Attention** is two matrix products and a softmax, whose VJP is $p\odot(v - v^Tp)$ (lessons 3 and 6).
-# - **Backpropagation through time** (BPTT): a recurrent network is one layer used at every time step. Its weight gradient is a sum over the steps, and the product of many Jacobians is
-#   why it vanishes or explodes.
-# - **The adjoint method.** An ODE solver is a long chain of steps. Solving backwards in time for $\bar u$ gives the gradient with respect to all parameters for the price of a few forward
-#   solves. Weather centres fit the state of the atmosphere to millions of observations this way: *4D-Var*. They test their adjoint code with $\langle v, Jw\rangle = \langle J^Tv, w\rangle$.
-# - **Physics-informed networks** (PINNs) put the derivative of the network into the loss and differentiate again (lesson 6).
+# - **Frameworks.** PyTorch, JAX and TensorFlow are lesson 6's table with hundreds of rules,
+#   compiled for many devices.
+# - **The cost of large models.** Forward $2N$, backward $4N$ FLOPs for each token and $N$
+#   weights: $6ND$ for $D$ tokens (lesson 2). *Model FLOPs utilization* (MFU) divides this count
+#   by what the hardware could have done in the same time.
+# - **Normalization and residual paths** are fan-out: a mean uses every value, a skip path uses a
+#   value twice. Their gradients are sums (lesson 6).
+# - **Attention** is two matrix products and a softmax, whose VJP is $p\odot(v - v^Tp)$ (lessons 3
+#   and 6).
+# - **Backpropagation through time** (BPTT): a recurrent network is one layer used at every time
+#   step. Its weight gradient is a sum over the steps, and the product of many Jacobians is why it
+#   vanishes or explodes.
+# - **The adjoint method.** An ODE solver is a long chain of steps. Solving backwards in time for
+#   $\bar u$ gives the gradient with respect to all parameters for the price of a few forward
+#   solves. Weather centres fit the state of the atmosphere to millions of observations this way:
+#   *4D-Var*. They test their adjoint code with $\langle v, Jw\rangle = \langle J^Tv, w\rangle$.
+# - **Physics-informed networks** (PINNs) put the derivative of the network into the loss and
+#   differentiate again (lesson 6).
 
 # %% [markdown]
 # ## 7.9 Questions from interviews
@@ -475,40 +512,52 @@ check_train_digits(train_digits)
 
 # %% [markdown] tags=["reveal"]
 # Derive the gradient of softmax cross-entropy with respect to the logits.
-# $L = -z_c + \log\sum_j e^{z_j}$. The slope of the first term with respect to $z_i$ is $-[i = c]$. The slope of the second is
-# $e^{z_i}/\sum_j e^{z_j} = p_i$. Together $p - y$, with $y$ one-hot. For a mean over $B$ examples, divide by $B$, once. It holds for every target with $\sum y = 1$. (Lesson 3.)
+# $L = -z_c + \log\sum_j e^{z_j}$. The slope of the first term with respect to $z_i$ is
+# $-[i = c]$. The slope of the second is $e^{z_i}/\sum_j e^{z_j} = p_i$. Together $p - y$, with
+# $y$ one-hot. For a mean over $B$ examples, divide by $B$, once. It holds for every target with
+# $\sum y = 1$. (Lesson 3.)
 
 # %% [markdown] tags=["reveal"]
 # Write the backward pass of a two-layer ReLU network with softmax cross-entropy.
-# $G_2 = (P - Y)/B$; $dW_2 = A_1^TG_2$; $db_2 = $ column sums of $G_2$; $dA_1 = G_2W_2^T$; $G_1 = dA_1\odot[Z_1>0]$; $dW_1 = X^TG_1$; $db_1 = $ column sums of $G_1$. Say the shapes as you
+# $G_2 = (P - Y)/B$; $dW_2 = A_1^TG_2$; $db_2 = $ column sums of $G_2$; $dA_1 = G_2W_2^T$;
+# $G_1 = dA_1\odot[Z_1>0]$; $dW_1 = X^TG_1$; $db_1 = $ column sums of $G_1$. Say the shapes as you
 # write: $G_2$ is $(B, K)$, $W_2$ is $(m, K)$, so $dA_1$ is $(B, m)$. (Lesson 3 and its exercise.)
 
 # %% [markdown] tags=["reveal"]
 # Where does the memory of training go?
-# Weights, their gradients and the optimizer's state are fixed costs. Activations saved for the backward pass grow with batch × length × depth × width, since all
-# layers' activations are alive when the forward pass ends. Checkpointing keeps some and recomputes the rest: about $2\sqrt n$ instead of $n$ for one extra forward pass. (Lesson 5.)
+# Weights, their gradients and the optimizer's state are fixed costs. Activations saved for the
+# backward pass grow with batch × length × depth × width, since all layers' activations are alive
+# when the forward pass ends. Checkpointing keeps some and recomputes the rest: about $2\sqrt n$
+# instead of $n$ for one extra forward pass. (Lesson 5.)
 
 # %% [markdown] tags=["reveal"]
 # How do you know that a backward pass is right?
-# Compare with central differences in float64, $h \approx 10^{-5}$, relative error below $10^{-7}$, away from kinks, with sizes that are all different. For large models: a few random directions, or the adjoint
-# identity. A second independent implementation helps. A falling loss proves nothing: run B of this lesson ends as good as the right one. (Lessons 4 and 7.)
+# Compare with central differences in float64, $h \approx 10^{-5}$, relative error below
+# $10^{-7}$, away from kinks, with sizes that are all different. For large models: a few random
+# directions, or the adjoint identity. A second independent implementation helps. A falling loss
+# proves nothing: run B of this lesson ends as good as the right one. (Lessons 4 and 7.)
 
 # %% [markdown] tags=["reveal"]
 # Why is training about 6N FLOPs per token?
-# Each weight is one multiplication and one addition in the forward pass: $2N$. Backward needs two products of the same size for each layer, one for $dW$ and one for the gradient of the input: $4N$. It leaves out attention scores and everything
-# elementwise. (Lesson 2.)
+# Each weight is one multiplication and one addition in the forward pass: $2N$. Backward needs two
+# products of the same size for each layer, one for $dW$ and one for the gradient of the input:
+# $4N$. It leaves out attention scores and everything elementwise. (Lesson 2.)
 
 # %% [markdown] tags=["reveal"]
 # Does the backward pass multiply big Jacobian matrices?
-# No. It computes vector-Jacobian products, each in about twice the time of the forward step. The Jacobian of one 4096 × 4096 layer for a batch of 64 would have 69 billion entries; the product `dY @ W.T` never forms it. (Lessons 1 and 2.)
+# No. It computes vector-Jacobian products, each in about twice the time of the forward step. The
+# Jacobian of one 4096 × 4096 layer for a batch of 64 would have 69 billion entries; the product
+# `dY @ W.T` never forms it. (Lessons 1 and 2.)
 
 # %% [markdown]
 # ## 7.10 Watch and read
 #
 # - 3Blue1Brown: [What is backpropagation really doing?](https://www.youtube.com/watch?v=Ilg3gGewQ5U) and [Backpropagation calculus](https://www.youtube.com/watch?v=tIeHLnjs5U8)
-# - Stanford CS231n: [Lecture 4, Introduction to Neural Networks](https://www.youtube.com/watch?v=d14TUNcbn1k), and the notes on [backpropagation](https://cs231n.github.io/optimization-2/) and [gradient checks](https://cs231n.github.io/neural-networks-3/)
+# - Stanford CS231n: [Lecture 4, Introduction to Neural Networks](https://www.youtube.com/watch?v=d14TUNcbn1k), and the notes on
+#   [backpropagation](https://cs231n.github.io/optimization-2/) and [gradient checks](https://cs231n.github.io/neural-networks-3/)
 # - Andrej Karpathy: [The spelled-out intro to neural networks and backpropagation: building micrograd](https://www.youtube.com/watch?v=VMj-3S1tku0) and [Building makemore Part 4: Becoming a Backprop Ninja](https://www.youtube.com/watch?v=q8SA3rM6ckI)
-# - Rumelhart, Hinton, Williams, *Learning representations by back-propagating errors*, 1986, [doi:10.1038/323533a0](https://doi.org/10.1038/323533a0)
+# - Rumelhart, Hinton, Williams, *Learning representations by back-propagating errors*, 1986,
+#   [doi:10.1038/323533a0](https://doi.org/10.1038/323533a0)
 # - Baydin et al., *Automatic differentiation in machine learning: a survey*, [arXiv 1502.05767](https://arxiv.org/abs/1502.05767)
 
 # %% [markdown]
@@ -539,5 +588,6 @@ check_train_digits(train_digits)
 # %% [markdown]
 # ## Where to go now
 #
-# You have built everything this course promised. If you have not done the graded exercises yet: `mlp_backward` after lesson 3, `numerical_gradient` after lesson 4, `checkpoint_counts` after lesson 5, `value`
-# after lesson 6.
+# You have built everything this course promised. If you have not done the graded exercises yet:
+# `mlp_backward` after lesson 3, `numerical_gradient` after lesson 4, `checkpoint_counts` after
+# lesson 5, `value` after lesson 6.
