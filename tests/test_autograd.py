@@ -459,6 +459,15 @@ def test_explain_prints_every_share_and_changes_no_gradient(capsys):
     assert w.grad == e.grad == 0.0
 
 
+def test_explain_shows_rules_shapes_and_norms_of_tensors(capsys):
+    X, W = Tensor(np.ones((2, 3))), Tensor(np.ones((3, 4)))
+    explain((X @ W).sum(), X=X, W=W)
+    rows = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    assert rows[1] == "v2 = 24 v1 sum 1 (2, 4) norm 2.828"
+    assert "v1 = (2, 4) norm 8.485 W matmul (2, 4) norm 2.828 (3, 4) norm 6.928" in rows
+    assert X.grad is None
+
+
 def test_explain_counts_what_it_does_not_show(capsys):
     x = y = Value(1.0)
     for _ in range(50):

@@ -25,20 +25,35 @@ def backward_order(root):
 def explain(root, limit=40, **names):
     """Print the backward pass of a Value: node · parent · local slope · upstream · sent back.
 
-    names: explain(loss, w=w, b=b) calls these nodes w and b; the others are v1, v2, ... in the
-    order of computation. No `grad` changes. Beyond `limit` rows the rest is only counted.
+    For a Tensor the local slope is the name of the rule, and an array is shown as its shape and
+    its norm. names: explain(loss, w=w, b=b) calls these nodes w and b; the others are v1, v2, ...
+    in the order of computation. No `grad` changes. Beyond `limit` rows the rest is only counted.
     """
     order = backward_order(root)
     label = _labels(order, names)
-    adjoint = dict.fromkeys(order, 0.0) | {root: 1.0}
+    adjoint = {root: root.data * 0 + 1.0}
     rows = []
     for node in order:
-        for parent, slope in zip(node.parents, node.slopes, strict=True):
-            sent = adjoint[node] * slope
+        upstream = adjoint[node]
+        for parent, local, sent in _shares(node, upstream):
             adjoint[parent] = adjoint.get(parent, 0.0) + sent
-            numbers = (f"{x + 0.0:.4g}" for x in (slope, adjoint[node], sent))
-            rows.append((f"{label[node]} = {node.data:.4g}", label[parent], *numbers))
+            made = f"{label[node]} = {_show(node.data)}"
+            rows.append((made, label[parent], local, _show(upstream), _show(sent)))
     _print_table(("node", "parent", "local slope", "upstream", "sent back"), rows, limit)
+
+
+def _shares(node, upstream):
+    """Triples (parent, local slope as text, what it is sent)."""
+    if hasattr(node, "slopes"):
+        pairs = zip(node.parents, node.slopes, strict=True)
+        return [(parent, _show(slope), upstream * slope) for parent, slope in pairs]
+    return [(parent, node.rule, sent) for parent, sent in node.shares(upstream)]
+
+
+def _show(x):
+    if getattr(x, "ndim", 0):
+        return f"{x.shape} norm {float((x * x).sum()) ** 0.5:.4g}"
+    return f"{float(x) + 0.0:.4g}"  # + 0.0 turns -0 into 0
 
 
 def _labels(order, names):

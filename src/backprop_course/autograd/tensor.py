@@ -86,15 +86,15 @@ class Tensor:
             node.grad = None if node.parents else node.grad
         self._receive(np.ones_like(self.data) if dY is None else np.asarray(dY))
         for node in order:
-            for x, dX in node._gradients():
-                x._receive(unbroadcast(dX, x.shape))
+            for x, dX in node.shares(node.grad):
+                x._receive(dX)
 
-    def _gradients(self):
-        """Pairs (input, its gradient before unbroadcasting), constants left out."""
+    def shares(self, dY):
+        """Upstream gradient dY, shape of self -> pairs (input, its gradient); constants left out."""
         arrays = [_data(x) for x in self.inputs]
         for x, vjp in zip(self.inputs, RULES[self.rule][1:]):
             if isinstance(x, Tensor):
-                yield x, vjp(self.grad, self.data, *arrays, **self.options)
+                yield x, unbroadcast(vjp(dY, self.data, *arrays, **self.options), x.shape)
 
     def _receive(self, dX):
         dX = np.asarray(dX, dtype=self.data.dtype)
@@ -119,9 +119,9 @@ class _Checkpointed(Tensor):
 
     __slots__ = ()
 
-    def _gradients(self):
+    def shares(self, dY):
         inputs = [Tensor(x.data) for x in self.inputs]
-        self.options["function"](*inputs).backward(self.grad)
+        self.options["function"](*inputs).backward(dY)
         return [(x, i.grad) for x, i in zip(self.inputs, inputs) if i.grad is not None]
 
 

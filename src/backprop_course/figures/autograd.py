@@ -54,16 +54,23 @@ def graph(root, **names):
     order = backward_order(root)[::-1]
     label = {id(node): name for name, node in names.items()}
     place = _places(order)
-    figure, ax = axes(width=max(6.0, 1.35 * (1 + max(x for x, _ in place.values()))), height=3.4)
+    columns, rows = (max(abs(at[i]) for at in place.values()) + 1 for i in (0, 1))
+    figure, ax = axes(width=1.25 * columns, height=0.9 * rows + 0.4)
+    figure.set_layout_engine("none")
+    ax.set(xlim=(-0.6, columns - 0.4), ylim=(0.6 - rows, 0.6), position=(0, 0, 1, 1))
+    ax.set_axis_off()
+    boxes = {}
+    for node in _with_leaves(order):
+        text = _text(node, label.get(id(node), ""))
+        box = _box(leaf=not node.parents, is_root=node is root)
+        style = dict(ha="center", va="center", fontsize=8, color=INK, bbox=box)
+        boxes[id(node)] = ax.text(*place[id(node)], text, **style).get_bbox_patch()
     for node in order:
         for parent in dict.fromkeys(node.parents):
-            arrow = dict(arrowstyle="->", color=MUTED, shrinkA=17, shrinkB=17)
+            ends = dict(patchA=boxes[id(parent)], patchB=boxes[id(node)])
+            arrow = dict(arrowstyle="->", color=MUTED, shrinkA=2, shrinkB=2, **ends)
             ax.annotate("", place[id(node)], place[id(parent)], arrowprops=arrow)
-    for node in _with_leaves(order):
-        _draw(ax, node, *place[id(node)], label.get(id(node), ""), node is root)
-    ax.set_axis_off()
-    ax.margins(0.12, 0.25)
-    return Picture(figure, _in_words(order, names, root))
+    return Picture(figure, _in_words(order, names))
 
 
 def _with_leaves(order):
@@ -85,13 +92,10 @@ def _places(order):
     return place
 
 
-def _draw(ax, node, x, y, name, is_root):
-    leaf = not node.parents
+def _box(leaf, is_root):
     colour = PARAMETER if leaf else ADJOINT if is_root else VALUE
     shape = "round,pad=0.45" if leaf else "square,pad=0.45"
-    box = dict(boxstyle=shape, fc=CURRENT if is_root else "white", ec=colour, lw=1.5)
-    ax.text(x, y, _text(node, name), ha="center", va="center", fontsize=8, color=INK, bbox=box)
-    ax.plot(x, y, alpha=0)  # text does not widen the limits
+    return dict(boxstyle=shape, fc=CURRENT if is_root else "white", ec=colour, lw=1.5)
 
 
 def _text(node, name):
@@ -100,7 +104,7 @@ def _text(node, name):
     return "\n".join(part.replace("_", " ") for part in (name or rule, what) if part)
 
 
-def _in_words(order, names, root):
+def _in_words(order, names):
     leaves = len(_with_leaves(order)) - len(order)
     named = f" ({', '.join(names)})" if names else ""
     return (

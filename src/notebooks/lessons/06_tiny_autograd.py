@@ -24,7 +24,16 @@ from time import perf_counter
 import numpy as np
 
 from backprop_course.activations import softmax, softmax_backward
-from backprop_course.autograd import RULES, Tensor, Value, apply, backward_order, explain, rules
+from backprop_course.autograd import (
+    RULES,
+    Tensor,
+    Value,
+    apply,
+    backward_order,
+    checkpoint,
+    explain,
+    rules,
+)
 from backprop_course.figures import autograd as figures
 from backprop_course.optional import optional
 from backprop_course.training import accuracy, init_mlp, load_digits
@@ -907,6 +916,13 @@ print("inner nodes:", len(backward_order(loss)))
 figures.graph(loss, W1=W1, b1=b1, W2=W2, b2=b2)
 
 # %% [markdown]
+# `explain` works here too. In place of a slope it prints the rule, and for an array its shape and
+# its norm. Each array that is sent back has the shape of the one it is sent to.
+
+# %%
+explain(loss, W1=W1, b1=b1, W2=W2, b2=b2)
+
+# %% [markdown]
 # Broadcasting is where hand-written rules go wrong most often, so look at one case closely. `b1`
 # has shape `(4,)`, the product `(4, 4)`: NumPy used each bias four times, once for each example.
 # Fan-out adds, so `db1` is a column sum.
@@ -916,6 +932,25 @@ G = np.arange(12.0).reshape(4, 3)
 bias = Tensor(np.zeros(3))
 (np.zeros((4, 3)) + bias).backward(G)
 print("upstream summed over the examples:", G.sum(axis=0), "  engine:", bias.grad)
+
+# %% [markdown]
+# Lesson 5's **checkpointing** is one more kind of node: it keeps its inputs, forgets its inside,
+# and computes it again in the backward pass. The gradient is the same to the last bit.
+
+
+# %%
+def layer(X, W, b):
+    return (X @ W + b).gelu()
+
+
+for run in (layer, lambda *inputs: checkpoint(layer, *inputs)):
+    X, W, b = Tensor(np.eye(3)), Tensor(np.ones((3, 2))), Tensor(np.zeros(2))
+    y = run(X, W, b)
+    y.sum().backward()
+    print("nodes kept:", len(backward_order(y)), "  db:", b.grad.round(6))
+
+# %% [markdown]
+# Now a mixture of operations, against PyTorch:
 
 # %%
 if torch := optional("torch"):
