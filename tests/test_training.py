@@ -143,6 +143,12 @@ def test_a_wrong_mask_ends_as_good_as_the_right_one(digits):
     assert history["accuracy"][-1] > 0.95
 
 
+def test_masks_of_neighbouring_layers_differ_in_about_half_of_their_entries(digits):
+    # Lesson 07, section 7.5.
+    (_, Z1), (_, Z2), _ = forward(digits[0], init_mlp(64, 64, 64, 10, seed=0))[1]
+    assert 0.4 < np.mean((Z1 > 0) != (Z2 > 0)) < 0.6
+
+
 def test_gradients_that_are_not_zeroed_grow(digits):
     right, held = (
         train(digits, init_mlp(64, 64, 10, seed=0), steps=30, zero_grad=zero)["norms"]

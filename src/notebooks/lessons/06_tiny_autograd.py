@@ -335,6 +335,7 @@ def two_levels(make=Value):
 y, a, b = two_levels()
 y.backward()
 print("topological order: da, db =", (a.grad, b.grad))
+figures.graph(y, a=a, b=b)
 
 # %% [markdown]
 # By hand: $y = c + d + cd$ with $c = 5$, $d = 6$, so $\bar c = 1 + d = 7$ and
