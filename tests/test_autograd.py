@@ -23,6 +23,7 @@ from backprop_course.autograd import (
     explain,
 )
 from backprop_course.checks.turns.autograd import check_train_four_points
+from backprop_course.figures import autograd as figures
 
 torch = pytest.importorskip("torch")
 
@@ -546,3 +547,24 @@ def test_the_your_turn_cell_is_told_what_is_wrong(train, verdict, capsys):
 def test_the_jacobian_of_a_wide_layer_would_have_69_billion_entries():
     # Lesson 06, section 6.2, and lesson 07's interview questions: batch 64, width 4096.
     assert round((64 * 4096) ** 2 / 1e9) == 69
+
+
+# ---- figures of lesson 06 ------------------------------------------------------------------
+
+
+@pytest.mark.filterwarnings("error")
+def test_figures_draw_without_a_warning_and_say_what_they_show():
+    a, b = Value(2.0), Value(3.0)
+    X, W = Tensor(np.ones((2, 3))), Tensor(np.ones((3, 4)))
+    pictures = {
+        "Leaves, rounded: 2 (a, b). Operations, square: 3;": figures.graph(
+            (a + b) * (a * b), a=a, b=b
+        ),
+        "Leaves, rounded: 1 (W). Operations, square: 2;": figures.graph((np.eye(3) @ W).sum(), W=W),
+        "Leaves, rounded: 2. Operations, square: 1;": figures.graph(X @ W),
+        "doubles with every level": figures.recursion_costs(),
+        "far above zero: 1 of them": figures.xor_runs({0: [0.7, 0.69], 1: [0.7, 0.01]}),
+    }
+    for words, picture in pictures.items():
+        assert words in picture.alt
+        assert picture.png().startswith(b"\x89PNG")

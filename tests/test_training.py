@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from backprop_course.activations import cross_entropy
 from backprop_course.checks.turns.training import check_train_digits
+from backprop_course.figures import training as figures
 from backprop_course.training import (
     BUGS,
     RIGHT,
@@ -181,3 +182,22 @@ def test_the_your_turn_cell_is_told_what_is_wrong(train, verdict, digits, capsys
     with np.errstate(all="ignore"):
         check_train_digits(train)
     assert verdict in capsys.readouterr().out
+
+
+@pytest.mark.filterwarnings("error")
+def test_figures_draw_without_a_warning_and_say_what_they_show(digits):
+    runs = {
+        name: train(digits, init_mlp(64, 64, 10, seed=0), steps=40, zero_grad=zero)
+        for name, zero in (("right", True), ("H", False))
+    }
+    pictures = {
+        "12 handwritten digits": figures.digits(digits[0], digits[1]),
+        "falls from 2.46 to about": figures.learning_curves(runs["right"]),
+        "12 hidden units": figures.first_layer_gradients(np.eye(64)),
+        "for: right, H": figures.gradient_norms(runs),
+        "Accuracy at the end: right 8": figures.symptoms(runs),
+        "so caught: B.": figures.error_dots({"A": [1e-12, 1e-9], "B": [0.1, 1e-9]}),
+    }
+    for words, picture in pictures.items():
+        assert words in picture.alt
+        assert picture.png().startswith(b"\x89PNG")

@@ -44,8 +44,8 @@ def xor_runs(losses):
     stalled = sum(run[-1] > 0.1 for run in losses.values())
     return Picture(
         figure,
-        f"Loss of the XOR network against the step for {len(losses)} seeds. {stalled} runs, "
-        "dashed, level off far above zero; the others fall close to zero.",
+        f"Loss of the XOR network against the step for {len(losses)} seeds. Dashed, levelling off "
+        f"far above zero: {stalled} of them. The others fall close to zero.",
     )
 
 
@@ -108,6 +108,6 @@ def _in_words(order, names):
     leaves = len(_with_leaves(order)) - len(order)
     named = f" ({', '.join(names)})" if names else ""
     return (
-        f"Graph of a computation, from left to right: {leaves} leaves{named}, rounded, feed "
-        f"{len(order)} operations, square; the last one, filled, is the output."
+        f"Graph of a computation, from left to right. Leaves, rounded: {leaves}{named}. "
+        f"Operations, square: {len(order)}; the last one, filled, is the output."
     )

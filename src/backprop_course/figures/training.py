@@ -35,7 +35,7 @@ def learning_curves(history, smooth=10):
     return Picture(
         figure,
         f"Left: the batch loss falls from {loss[0]:.2f} to about {mean[-1]:.2f} in {len(loss)} "
-        f"steps. Right: test accuracy rises to {accuracy[-1]:.0%}, above the dashed line at 95%.",
+        f"steps. Right: test accuracy rises to {accuracy[-1]:.0%}; a dashed line marks 95%.",
     )
 
 
