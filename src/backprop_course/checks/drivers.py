@@ -4,11 +4,14 @@ A driver runs beside the student's object: in the notebook's kernel, or, when a 
 graded, in the sandbox. So this file needs nothing but Python and NumPy, and it holds no answer.
 """
 
+import gc
 import sys
 
 import numpy as np
 
-AUTOGRAD_LIBRARIES = ("torch", "jax", "tensorflow", "autograd", "mxnet", "cupy", "tinygrad")
+AUTOGRAD_LIBRARIES = (
+    ["torch", "jax", "tensorflow", "autograd", "micrograd", "mxnet", "tinygrad", "backprop_course.autograd"]
+)
 
 
 class Counted(np.ndarray):
@@ -17,7 +20,9 @@ class Counted(np.ndarray):
     operations = 0
 
     def __array_ufunc__(self, ufunc, method, *inputs, out=None, **kwargs):
-        Counted.operations += 1
+        # A ufunc made by np.vectorize or np.frompyfunc calls Python once per entry.
+        by_entry = all(set(signature) <= set("O->") for signature in ufunc.types)
+        Counted.operations += max(np.size(x) for x in inputs) if by_entry else 1
         plain = [np.asarray(x) if isinstance(x, Counted) else x for x in inputs]
         if out is not None:
             kwargs["out"] = tuple(np.asarray(x) if isinstance(x, Counted) else x for x in out)
@@ -44,25 +49,136 @@ def count_operations(function, *arguments) -> tuple[int, list[str]]:
     costs the same for 8 rows as for 64, while any loop over rows, however hidden, costs more.
     """
     function(*[a.copy() for a in arguments])  # imports and first-call set-up do not count
-    instructions, libraries = 0, set()
+    instructions, modules = 0, set()
 
     def watch(frame, event, _):
         nonlocal instructions
         instructions += event == "opcode"
-        top = frame.f_globals.get("__name__", "").split(".")[0]
-        if top in AUTOGRAD_LIBRARIES:
-            libraries.add(top)
+        modules.add(frame.f_globals.get("__name__", ""))
         frame.f_trace_opcodes = True
         return watch
 
     arrays = [counted(a.copy()) for a in arguments]
-    Counted.operations, before = 0, sys.gettrace()
+    Counted.operations, before, collects = 0, sys.gettrace(), gc.isenabled()
+    gc.disable()  # a finalizer that happens to run now is not the student's doing
     sys.settrace(watch)
     try:
-        function(*arrays)
+        with np.printoptions(threshold=0, edgeitems=1):  # nor is the length of a printed array
+            function(*arrays)
     finally:
         sys.settrace(before)
-    return instructions + Counted.operations, sorted(libraries)
+        if collects:
+            gc.enable()
+    return instructions + Counted.operations, autograd_libraries(modules)
 
 
-DRIVERS = {"count_operations": count_operations}
+def autograd_libraries(modules: set[str]) -> list[str]:
+    return [
+        library
+        for library in AUTOGRAD_LIBRARIES
+        if any(f"{module}.".startswith(f"{library}.") for module in modules)
+    ]
+
+
+# ---- programs of scalar expressions, for Value ----------------------------------------------
+
+# A program is a list of steps; a step's result is the value with its number. ("leaf", 2.0) is a
+# Value; (name, argument, ...) is an operation whose arguments are numbers of earlier steps (int)
+# or plain numbers (float).
+SCALAR_OPS = {
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
+    "mul": lambda a, b: a * b,
+    "div": lambda a, b: a / b,
+    "pow": lambda a, b: a**b,
+    "neg": lambda a: -a,
+    "relu": lambda a: a.relu(),
+    "exp": lambda a: a.exp(),
+    "log": lambda a: a.log(),
+    "tanh": lambda a: a.tanh(),
+}
+
+
+class TooManyCalls(Exception):
+    """The budget of function calls is used up: an exponential walk would not end."""
+
+
+def build_values(Value, program) -> list:
+    """The student's Values for all steps of a program."""
+    values = []
+    for name, *arguments in program:
+        if name == "leaf":
+            values.append(Value(arguments[0]))
+        else:
+            given = [values[a] if isinstance(a, int) else a for a in arguments]
+            values.append(SCALAR_OPS[name](*given))
+    return values
+
+
+def run_program(Value, program, budget: int = 0, times: int = 1) -> tuple[list, list]:
+    """(data of every step, grad of every step) after the last step's backward().
+
+    budget: how many function calls backward may make, 0 for any number. times: how often
+    backward is called, the leaves' grad set to 0.0 before each call but the first.
+    """
+    values = build_values(Value, program)
+    leaves = [v for v, (name, *_) in zip(values, program, strict=True) if name == "leaf"]
+    for _ in range(times):
+        for leaf in leaves:
+            leaf.grad = 0.0
+        backward_within(values[-1], budget)
+    return [plain(v, "data") for v in values], [plain(v, "grad") for v in values]
+
+
+def backward_within(value, budget: int) -> None:
+    calls = 0
+
+    def count(frame, event, _):
+        nonlocal calls
+        calls += event == "call"
+        if calls > budget:
+            raise TooManyCalls
+
+    if budget:
+        sys.setprofile(count)
+    try:
+        value.backward()
+    finally:
+        if budget:
+            sys.setprofile(None)
+
+
+def plain(value, attribute: str):
+    """data or grad as a float; None where the attribute is missing or no number."""
+    try:
+        return float(getattr(value, attribute))
+    except (AttributeError, TypeError, ValueError):
+        return None
+
+
+def chain(Value, length: int) -> tuple[float, float]:
+    """(data, grad of the leaf) of y = y * 1.0 + 0.5, over and over, `length` nodes deep."""
+    x = y = Value(2.0)
+    for _ in range(length // 2):
+        y = y * 1.0 + 0.5
+    y.backward()
+    return plain(y, "data"), plain(x, "grad")
+
+
+def fan(Value, uses: int) -> tuple[float, float]:
+    """(data, grad of the leaf) of a balanced sum in which one Value is used `uses` times."""
+    x = Value(3.0)
+    level = [x * 2.0 for _ in range(uses)]
+    while len(level) > 1:
+        pairs = [a + b for a, b in zip(level[::2], level[1::2], strict=False)]
+        level = pairs + level[len(pairs) * 2 :]
+    level[0].backward()
+    return plain(level[0], "data"), plain(x, "grad")
+
+
+DRIVERS = {
+    "count_operations": count_operations,
+    "run_program": run_program,
+    "chain": chain,
+    "fan": fan,
+}

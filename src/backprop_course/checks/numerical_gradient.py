@@ -147,7 +147,7 @@ def check_integers(numerical_gradient, rng):
     """x may hold integers: adding h to an integer array changes nothing, or fails."""
     f, _ = cubic(rng, (3,))
     x = rng.integers(1, 4, size=3) * rng.choice([-1, 1], size=3)
-    came = as_array("The gradient", call(numerical_gradient, f, x, 0.125), x.shape)
+    as_array("The gradient", call(numerical_gradient, f, x, 0.125), x.shape)
     if all((point == np.round(point)).all() for point in f.points):
         fail(
             "x holds integers, and f was called at integers alone: adding h to an integer array "

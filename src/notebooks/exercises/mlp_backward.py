@@ -116,7 +116,7 @@ from backprop_course.checks.mlp_backward import check_inputs_unchanged
 check_inputs_unchanged(mlp_backward)
 
 # %% [markdown]
-# The last check counts operations for 8 and for 64 examples. Whole-array code needs as many for 64 as for 8.
+# The last check counts operations for 8 and for 136 examples. Whole-array code needs as many for 136 as for 8.
 
 # %% check="mlp_backward-matrix-form" points=2
 from backprop_course.checks.mlp_backward import check_matrix_form
