@@ -176,7 +176,7 @@ for h in (1e-5, 1e-13):
 # %% [markdown]
 # **3. An absolute error.** Late in training gradients are tiny. Here is a network that is very
 # sure of itself (its last layer is multiplied by 10 after training), checked with a rule that
-# takes the mean twice: every gradient is 8 times too small.
+# takes the mean over the 8 images twice: every gradient is 8 times too small.
 
 # %%
 sure = init_mlp(64, 64, 10, seed=4)
