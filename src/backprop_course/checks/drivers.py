@@ -48,7 +48,6 @@ def count_operations(function, *arguments) -> tuple[int, list[str]]:
     The count is of array operations plus Python instructions: an expression on whole arrays
     costs the same for 8 rows as for 64, while any loop over rows, however hidden, costs more.
     """
-    function(*[a.copy() for a in arguments])  # imports and first-call set-up do not count
     instructions, modules = 0, set()
 
     def watch(frame, event, _):
@@ -58,18 +57,28 @@ def count_operations(function, *arguments) -> tuple[int, list[str]]:
         frame.f_trace_opcodes = True
         return watch
 
-    arrays = [counted(a.copy()) for a in arguments]
-    Counted.operations, before, collects = 0, sys.gettrace(), gc.isenabled()
+    # First on plain arrays: imports and first-call set-up do not count, and libraries that refuse
+    # an array subclass show themselves.
+    traced(watch, function, [a.copy() for a in arguments])
+    if libraries := autograd_libraries(modules):
+        return 0, libraries
+    Counted.operations = instructions = 0
+    traced(watch, function, [counted(a.copy()) for a in arguments])
+    return instructions + Counted.operations, []
+
+
+def traced(watch, function, arguments) -> None:
+    """Call function(*arguments) with `watch` as its trace function."""
+    before, collects = sys.gettrace(), gc.isenabled()
     gc.disable()  # a finalizer that happens to run now is not the student's doing
     sys.settrace(watch)
     try:
         with np.printoptions(threshold=0, edgeitems=1):  # nor is the length of a printed array
-            function(*arrays)
+            function(*arguments)
     finally:
         sys.settrace(before)
         if collects:
             gc.enable()
-    return instructions + Counted.operations, autograd_libraries(modules)
 
 
 def autograd_libraries(modules: set[str]) -> list[str]:
