@@ -80,9 +80,12 @@ def test_a_wrong_answer_fails_for_every_seed_and_is_told_what_it_did(exercise, n
     bank = BANKS[exercise]
     code, words = bank.source(name), bank.WRONG[name][1]
     for seed in range(SEEDS):
-        messages = [m for m in verdicts(exercise, code, seed).values() if m]
+        failed = {k: m for k, m in verdicts(exercise, code, seed).items() if m}
+        messages = list(failed.values())
         assert messages, f"passes every check with seed {seed}"
         assert any(words in m for m in messages), f"seed {seed}:\n" + "\n".join(messages)
+        if set(failed) <= ONCE:
+            break
 
 
 @pytest.mark.parametrize("exercise", BANKS)

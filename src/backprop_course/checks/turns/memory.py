@@ -1,1 +1,0 @@
-"""Your turn: no check in this lesson yet."""
