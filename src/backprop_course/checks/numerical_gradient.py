@@ -140,6 +140,9 @@ def check_follows_step(numerical_gradient, rng):
         fail(
             f"Without h the step should be 1e-5: {first_difference('entry', came, f.slope(x), 2e-8)}."
         )
+    reach = max((np.abs(point - x).max() for point in f.points), default=0.0)
+    if abs(reach - 1e-5) > 1e-9:
+        fail(f"Without h the step should be 1e-5: f was called {reach:.3g} away from x.")
 
 
 @behaviour("an array of integers", "numerical_gradient")
