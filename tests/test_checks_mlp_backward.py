@@ -232,7 +232,9 @@ def test_a_name_comes_with_its_evidence_and_the_lesson():
     assert message(checks.check_worked_example, edited(("(P - Y) / B", "P - Y"))) == (
         "✗ the worked example\n"
         "dW2, db2, dW1, db1: exactly 4 times too large, and B is 4: "
-        "the mean over the batch was left out. Lesson 03, the batch mean."
+        "the mean over the batch was left out. Lesson 03, the batch mean.\n"
+        "Seen on two random batches, the first with B = 4, n = 3, m = 5, K = 2.\n"
+        "Here, with B = 2, n = 2, m = 2, K = 2: dW2[0, 0] is -1, expected -0.5. Right already: db2."
     )
 
 
@@ -259,3 +261,24 @@ def test_reading_an_example_at_the_joint_wrongly_is_named():
     assert "Z1 > 0, not Z1 >= 0" in message(
         checks.check_worked_example, edited(("(Z1 > 0)", "(Z1 >= 0)"))
     )
+
+
+@pytest.mark.parametrize(
+    ("edits", "words"),
+    [
+        ([(" - Z2.max(axis=1, keepdims=True)", "")], "exp overflows. Subtract each row's largest"),
+        (
+            [
+                (
+                    "G2 = (P - Y) / B",
+                    "D = -Y / P / B\n    G2 = P * (D - (D * P).sum(axis=1, keepdims=True))",
+                )
+            ],
+            "a probability rounds to 0, and something divides by it",
+        ),
+        ([("    return dW1", "    return dW1 * np.nan")], "dW1[0, 0] is nan"),
+        ([("(P - Y) / B", "-Y / P / B")], "stops at the probabilities"),
+    ],
+)
+def test_what_is_not_finite_is_traced_to_its_cause(edits, words):
+    assert words in message(checks.check_stable, edited(*edits))

@@ -132,6 +132,7 @@ def arrays(result, case: Case) -> dict[str, np.ndarray]:
     return {s: as_array(s, r, p) for s, r, p in zip(SYMBOLS, result, shapes, strict=True)}
 
 
+ALL_ZERO = "All four gradients are zero: the shapes are right, nothing is computed yet."
 HARD_CODED = "These are the gradients of the worked example, whatever the arguments are."
 
 
@@ -176,13 +177,16 @@ def judge(mlp_backward, case: Case, right: dict, rng) -> None:
     except CheckFailed as failed:
         # Where shapes collide, square parameters may still show which formula it was.
         fail(str(failed), *name_mistakes(mlp_backward, SQUARE, rng))
-    if wrong := wrong_symbols(result, right):
-        if hard_coded(result.values()):
-            fail(HARD_CODED)
-        named = name_mistakes(mlp_backward, DIFFERENT, rng) or name_mistakes(
-            mlp_backward, SQUARE, rng
-        )
-        fail(*(named or unnamed(case, result, right, wrong)))
+    if not (wrong := wrong_symbols(result, right)):
+        return
+    if hard_coded(result.values()):
+        fail(HARD_CODED)
+    if not any(gradient.any() for gradient in result.values()):
+        fail(ALL_ZERO)
+    named = name_mistakes(mlp_backward, DIFFERENT, rng) or name_mistakes(mlp_backward, SQUARE, rng)
+    if named:
+        fail(*named, f"Here, with {sizes_text(case)}: {where(result, right, wrong)}")
+    fail(*unnamed(mlp_backward, case, result, right, wrong))
 
 
 # Two unrelated cases each, (B, n, m, K): all dimensions different, or all parameters square.
@@ -206,10 +210,12 @@ def name_mistakes(mlp_backward, sizes, rng) -> list[str]:
         if all(symbol in wrong_symbols(*pair) for pair in zip(results, rights, strict=True))
     ]
     B, K = cases[0].Y.shape
-    return [
+    named = [
         f"{', '.join(symbols)}: {mistake.sentence.format(B=B, K=K)}. {mistake.section}"
         for symbols, mistake in diagnose(wrong, results, cases)
     ]
+    seen = f"Seen on two random batches, the first with {sizes_text(cases[0])}."
+    return [*named, seen] if named else []
 
 
 def permuted(results, rights) -> str:
@@ -224,16 +230,26 @@ def permuted(results, rights) -> str:
     return ""
 
 
-def unnamed(case, result, right, wrong) -> list[str]:
-    """No known mistake: the first wrong symbol in backward order, on the smallest case at hand."""
-    fine = [s for s in SYMBOLS if s not in wrong]
-    symbol = next(s for s in ("db2", "dW2", "db1", "dW1") if s in wrong)
-    lines = [first_difference(symbol, result[symbol], right[symbol], TOLERANCE) + "."]
-    if fine:
-        lines.append(f"Right already: {', '.join(fine)}.")
+def sizes_text(case: Case) -> str:
     B, n = case.X.shape
-    lines.append(f"This was a batch with B = {B}, n = {n}, m = {len(case.b1)}, K = {len(case.b2)}.")
-    return lines
+    return f"B = {B}, n = {n}, m = {len(case.b1)}, K = {len(case.b2)}"
+
+
+def where(result, right, wrong) -> str:
+    """The first wrong entry, and what is right already."""
+    symbol = next(s for s in ("db2", "dW2", "db1", "dW1") if s in wrong)  # in backward order
+    fine = [s for s in SYMBOLS if s not in wrong]
+    already = f" Right already: {', '.join(fine)}." if fine else ""
+    return first_difference(symbol, result[symbol], right[symbol], TOLERANCE) + "." + already
+
+
+def unnamed(mlp_backward, case, result, right, wrong) -> list[str]:
+    """No known mistake: where it differs, on the worked example if it shows there."""
+    small, answer = worked_example()
+    came = run(mlp_backward, small)
+    if spoiled := wrong_symbols(came, answer):
+        return [f"On the worked example: {where(came, answer, spoiled)}"]
+    return [f"With {sizes_text(case)}: {where(result, right, wrong)}"]
 
 
 # ---- the behaviours ------------------------------------------------------------------------
@@ -248,7 +264,7 @@ def check_shapes(mlp_backward, rng):
     zero = random_case(rng, 4, 3, 5, 2)
     result = run(mlp_backward, zero)
     if all(not value.any() for value in result.values()):
-        fail("All four gradients are zero: the shapes are right, nothing is computed yet.")
+        fail(ALL_ZERO)
 
 
 def small_batch(rng, size):
@@ -278,7 +294,7 @@ def check_worked_example(mlp_backward, rng):
     if not close(result["db1"], gradients(joint)["db1"], TOLERANCE):
         fail(
             "db1 is wrong where a pre-activation is exactly 0: the ReLU's slope there is 0, "
-            f"so the mask is Z1 > 0, not Z1 >= 0. Reread: {RELU}"
+            f"so the mask is Z1 > 0, not Z1 >= 0. {RELU}"
         )
 
 
@@ -296,23 +312,32 @@ def check_random_batches(mlp_backward, rng):
 def check_stable(mlp_backward, rng):
     """Finite and right where exp(1000) would overflow."""
     case = random_case(rng, 3, 2, 4, 5)
+    judge(mlp_backward, case, gradients(case), rng)  # what fails here has nothing to do with size
     logits = forward(case)["Z2"]
     scale = 2000 / np.ptp(logits)
     # The label of each example is its least likely class: every adjoint is there to be seen.
     Y = np.eye(5)[logits.argmin(axis=1)]
-    case = case._replace(Y=Y, W2=case.W2 * scale, b2=scale * (case.b2 - logits.max()) + 1000)
-    result = four(call(mlp_backward, *case))
-    for symbol, value in zip(SYMBOLS, result, strict=True):
-        if (
-            isinstance(value, np.ndarray)
-            and value.dtype.kind == "f"
-            and not np.isfinite(value).all()
-        ):
-            fail(
-                f"{symbol} is not finite when logits reach ±1000: exp overflows. Subtract each "
-                f"row's largest logit before exp; the softmax does not change. Reread: {CE}"
-            )
-    judge(mlp_backward, case, gradients(case), rng)
+    large = case._replace(Y=Y, W2=case.W2 * scale, b2=scale * (case.b2 - logits.max()) + 1000)
+    shifted = [case._replace(b2=case.b2 + 1000), random_case(rng, 4, 3, 2, 3)]
+    shifted[1] = shifted[1]._replace(b2=shifted[1].b2 + 1000)
+    symbol = not_finite(mlp_backward, large)
+    if symbol and all(not_finite(mlp_backward, one) for one in shifted):
+        fail(
+            f"{symbol} is not finite when logits reach ±1000: exp overflows. Subtract each row's "
+            f"largest logit before exp; the softmax does not change. {CE}"
+        )
+    if symbol:
+        fail(
+            f"{symbol} is not finite when logits reach ±1000, though exp does not overflow: a "
+            f"probability rounds to 0, and something divides by it or takes its log. {CE}"
+        )
+    judge(mlp_backward, large, gradients(large), rng)
+
+
+def not_finite(mlp_backward, case: Case) -> str:
+    """The first gradient with an entry that is no finite number, or ''."""
+    result = zip(SYMBOLS, four(call(mlp_backward, *case)), strict=True)
+    return next((s for s, v in result if not np.isfinite(np.asarray(v, float)).all()), "")
 
 
 @behaviour("the inputs stay as they were", "mlp_backward")
@@ -324,8 +349,8 @@ def check_inputs_unchanged(mlp_backward, rng):
     changed = [f for f in Case._fields if not np.array_equal(getattr(case, f), getattr(given, f))]
     if changed:
         fail(
-            f"{' and '.join(changed)} changed during the call: write `P = P - Y`, not `P -= Y`, "
-            "when the array on the left is an argument or a view of one."
+            f"{' and '.join(changed)} changed during the call: `a -= b` and `a[i] = b` change the "
+            "array itself, and so its owner's; `a = a - b` makes a new one."
         )
     if wrong_symbols(result, gradients(case)):
         judge(mlp_backward, case, gradients(case), rng)
@@ -347,7 +372,7 @@ def check_matrix_form(mlp_backward, rng):
         fail(
             f"136 examples took {counts[1]} operations, 8 took {counts[0]}: something runs once per "
             "example (a loop, a comprehension, map, np.vectorize, apply_along_axis). "
-            f"A product of whole matrices sums over the examples by itself. Reread: {LINEAR}"
+            f"A product of whole matrices sums over the examples by itself. {LINEAR}"
         )
 
 
