@@ -1,0 +1,373 @@
+# %% [markdown]
+# # 3 · Activations, softmax and the MLP
+#
+# **After this lesson** you can derive the backward pass of a whole network: activations, softmax, cross-entropy and any number of layers. At the end you write it yourself.
+#
+# **You need** [lesson 2](02_matrix_backward.ipynb). **Allow** 75 minutes.
+
+# %% [markdown] tags=["quiz"]
+# **Predict first.** The loss is the cross-entropy of a softmax. What is its gradient with respect to the logits $z$, for probabilities $p$ and target $y$?
+#
+# - (x) $p − y$ :: The softmax's slopes and the logarithm's cancel to this. Section 3.4 derives it.
+# - ( ) $−y / p$ :: That is the gradient with respect to the probabilities $p$. It still has to pass the softmax.
+# - ( ) $(p − y) ⊙ p ⊙ (1 − p)$ :: The slope of the softmax is in $p - y$ already. Here it would be applied twice, and in the wrong form.
+
+# %% [markdown] tags=["quiz"]
+# **Predict first.** To send an adjoint back through a ReLU, what must be remembered from the forward pass, for each entry?
+#
+# - ( ) The input, 32 bits :: It would do. But all that is asked of it later is whether it was positive.
+# - (x) One bit :: The slope is 1 or 0, depending on the input's sign.
+# - ( ) Nothing :: The adjoint that arrives does not tell on which side of the kink the input was.
+
+# %%
+import numpy as np
+
+from backprop_course import activations as act
+from backprop_course.figures.activations import gelu_gap, slopes_over_depth, values_and_slopes
+from backprop_course.matrix import linear, linear_backward
+from backprop_course.optional import optional
+
+# %% [markdown]
+# ## 3.1 ReLU
+#
+# $\text{relu}(z) = \max(z, 0)$ has slope 1 for $z > 0$ and 0 for $z < 0$. At 0 it has a kink and no derivative; programs take 0 there, and so do we. So the backward is a **mask**: let the adjoint pass where $z > 0$, else put 0.
+#
+# By hand: $z = (2, -1, 0.5)$ with upstream $(0.3, 0.7, -0.2)$ gives $(0.3, 0, -0.2)$. Note that the mask looks at the sign of $z$, not at that of the adjoint: $-0.2$ passes.
+
+# %%
+z, upstream = np.array([2.0, -1.0, 0.5]), np.array([0.3, 0.7, -0.2])
+print(act.relu_backward(upstream, z).tolist())
+
+# %% [markdown]
+# **From which array does the mask come?** From the pre-activation $z$ of this very layer. With ReLU the output $h = \text{relu}(z)$ would do too, since $h > 0$ exactly where $z > 0$; that is why PyTorch keeps only its output. For every other activation, "the mask from $h$" is no rule at all. And a mask from another
+# layer has the wrong pattern, with no error when the widths agree:
+
+# %%
+rng = np.random.default_rng(0)
+X, W1, W2 = rng.normal(size=(6, 4)), rng.normal(size=(4, 4)), rng.normal(size=(4, 4))
+Z1 = X @ W1
+Z2 = act.relu(Z1) @ W2
+G = rng.normal(size=(6, 4))
+right, wrong = (G @ W2.T) * (Z1 > 0), (G @ W2.T) * (Z2 > 0)
+print("mask from the wrong layer: entries that differ:", int((right != wrong).sum()), "of", right.size)
+
+# %% [markdown]
+# **Dead units.** Where $z \le 0$ for all examples, every gradient into the unit is 0, and no step moves its weights. You saw one in lesson 1.
+
+# %% [markdown] tags=["quiz"]
+# **Quick check.** $z = (-3, 0, 4)$, upstream $(1, 1, -1)$. What does a ReLU send back?
+#
+# - ( ) (0, 0, 4) :: That is the forward value. The backward passes the upstream adjoint where $z > 0$.
+# - (x) (0, 0, −1) :: Only the third entry has $z > 0$, and its adjoint passes with its sign.
+# - ( ) (0, 1, −1) :: At exactly 0 the slope counts as 0.
+# - ( ) (0, 0, 0) :: The mask looks at $z$, not at the sign of the adjoint: the third entry passes.
+
+# %% [markdown]
+# ## 3.2 GELU
+#
+# The *Gaussian error linear unit* weighs $z$ with the probability that a standard normal variable lies below it ([Hendrycks and Gimpel, arXiv:1606.08415](https://arxiv.org/abs/1606.08415)):
+#
+# $$\text{gelu}(z) = z\,\Phi(z), \qquad \Phi(z) = \int_{-\infty}^{z} \varphi(t)\,dt, \qquad \varphi(t) = \frac{1}{\sqrt{2\pi}}\, e^{-t^2/2}.$$
+#
+# The product rule, and $\Phi' = \varphi$, give its slope:
+#
+# $$\text{gelu}'(z) = \Phi(z) + z\,\varphi(z).$$
+#
+# At $z = 1$: $\Phi = 0.8413$, $\varphi = 0.2420$, so the slope is $1.0833$. It is larger than 1 there, and negative left of about $-0.75$: GELU is not monotone.
+
+# %%
+z = np.array([-2.0, -1, 0, 1, 2])
+print("Phi(1) =", round(float(act.normal_cdf(1.0)), 4), " phi(1) =", round(act.normal_pdf(1.0), 4))
+print("slopes:", np.round(act.gelu_backward(np.ones(5), z), 6).tolist())
+
+# %% [markdown]
+# ### Your turn
+#
+# Write GELU's slope. `act.normal_cdf` is $\Phi$ and `act.normal_pdf` is $\varphi$.
+
+# %% tags=["turn"]
+def gelu_slope(z):
+    """z (any shape) -> the slope of gelu at z."""
+    ### BEGIN SOLUTION
+    return act.normal_cdf(z) + z * act.normal_pdf(z)
+    ### END SOLUTION
+
+# %%
+from backprop_course.checks.turns import check_gelu_slope
+
+check_gelu_slope(gelu_slope)
+
+# %% [markdown]
+# **The tanh form.** GPT-2 and others use an approximation that avoids $\Phi$:
+#
+# $$\text{gelu}_{\tanh}(z) = \tfrac12\, z\, (1 + t), \qquad t = \tanh u, \qquad u = \sqrt{2/\pi}\,\left(z + 0.044715\, z^3\right).$$
+#
+# It is a function of its own, so it has a slope of its own. The product rule gives $\tfrac12 (1 + t) + \tfrac12 z\, t'$. The slope of $\tanh$ is $1 - \tanh^2$, so $t' = (1 - t^2)\, u'$, and $u' = \sqrt{2/\pi}\,(1 + 3 \cdot 0.044715\, z^2)$. Together:
+#
+# $$\text{gelu}_{\tanh}'(z) = \tfrac12 (1 + t) + \tfrac12\, z\,(1 - t^2)\,\sqrt{2/\pi}\,\left(1 + 3 \cdot 0.044715\, z^2\right).$$
+
+# %%
+print("slopes:", np.round(act.gelu_tanh_backward(np.ones(5), z), 6).tolist())
+grid = np.linspace(-6, 6, 120_001)
+value_gap = np.abs(act.gelu(grid) - act.gelu_tanh(grid)).max()
+slope_gap = np.abs(act.gelu_backward(1.0, grid) - act.gelu_tanh_backward(1.0, grid)).max()
+print(f"largest gap in value {value_gap:.12f}, in slope {slope_gap:.12f}")
+
+# %%
+gelu_gap()
+
+# %% [markdown]
+# A lesson in itself: replace the tanh form's slope by a central difference with $h = 10^{-5}$, and the largest gap changes in its eighth digit. The difference formula has an error of its own, near $10^{-11}$.
+
+# %%
+h = 1e-5
+nudged = (act.gelu_tanh(grid + h) - act.gelu_tanh(grid - h)) / (2 * h)
+shift = np.abs(act.gelu_backward(1.0, grid) - nudged).max() - slope_gap
+print("the gap moves by about 1e-11:", 3e-12 < abs(shift) < 4e-11)
+if torch := optional("torch"):
+    t = torch.tensor(z, requires_grad=True)
+    for form, mine in (("none", act.gelu_backward), ("tanh", act.gelu_tanh_backward)):
+        (slope,) = torch.autograd.grad(torch.nn.GELU(approximate=form)(t).sum(), t)
+        print(f"torch.nn.GELU(approximate={form!r}) agrees:", np.allclose(slope, mine(1.0, z), rtol=1e-9))
+
+# %% [markdown]
+# ## 3.3 SiLU, tanh, sigmoid
+#
+# Write $\sigma(z) = 1/(1 + e^{-z})$, with $\sigma' = \sigma (1 - \sigma)$ from lesson 1.
+#
+# - **Sigmoid:** the slope is $\sigma(z)\,(1 - \sigma(z))$, at most $\tfrac14$.
+# - **Tanh:** the slope is $1 - \tanh^2 z$, at most 1.
+# - **SiLU**, $z\,\sigma(z)$: by the product rule $\sigma + z\,\sigma (1 - \sigma)$, that is
+#
+# $$\text{silu}'(z) = \sigma(z)\,\left(1 + z\,(1 - \sigma(z))\right).$$
+
+# %%
+values_and_slopes()
+
+# %% [markdown]
+# **What must be kept.** Sigmoid and tanh can be sent back from their *output* alone: $s(1 - s)$, $1 - t^2$. ReLU needs a bit. GELU and SiLU are not monotone: two inputs share an output, so the output does not tell the slope, and $z$ itself must be kept. Lesson 5 adds up what this costs.
+
+# %%
+for name in ("relu", "gelu", "gelu_tanh", "silu", "tanh", "sigmoid"):
+    f, backward = getattr(act, name), getattr(act, f"{name}_backward")
+    at = np.array([-2.5, -0.3, 0.7, 3.0])
+    nudged = (f(at + 1e-6) - f(at - 1e-6)) / 2e-6
+    print(f"{name:9} slope agrees with nudging:", np.allclose(backward(1.0, at), nudged, atol=1e-8))
+
+# %% [markdown]
+# ## 3.4 Softmax and cross-entropy
+#
+# A network for $K$ classes gives $K$ numbers $z_1, \dots, z_K$, the *logits*. The softmax makes them probabilities:
+#
+# $$p_k = \frac{e^{z_k}}{\sum_j e^{z_j}}.$$
+#
+# The loss for the right class $c$ is $L = -\log p_c$. Put the formula of $p_c$ in, and the logarithm of the quotient becomes a difference:
+#
+# $$L = -z_c + \log \sum_j e^{z_j}.$$
+#
+# Now differentiate with respect to $z_k$. The first term gives $-1$ if $k = c$, else 0; call this $-y_k$, where $y$ is the *one-hot* vector of the class. The second term gives $e^{z_k} / \sum_j e^{z_j} = p_k$. So
+#
+# $$\frac{\partial L}{\partial z} = p - y.$$
+#
+# By hand, for logits $(2, 1, 0)$ and class 1, counted from 0: $p = (0.6652, 0.2447, 0.0900)$ and the gradient is $(0.6652, -0.7553, 0.0900)$. It sums to 0, as $p$ and $y$ both sum to 1: adding a constant to all logits changes nothing.
+
+# %%
+Z, y = np.array([[2.0, 1, 0]]), np.array([[0.0, 1, 0]])
+print("p     ", np.round(act.softmax(Z)[0], 4).tolist())
+print("p - y ", np.round(act.cross_entropy_backward(Z, y)[0], 4).tolist())
+nudges = [
+    (act.cross_entropy(Z + 1e-5 * e, y) - act.cross_entropy(Z - 1e-5 * e, y)) / 2e-5 for e in np.eye(3)
+]
+print("nudged", np.round(nudges, 4).tolist())
+
+# %%
+if torch := optional("torch"):
+    t = torch.tensor(Z, requires_grad=True)
+    torch.nn.functional.cross_entropy(t, torch.tensor([1])).backward()
+    print("PyTorch", np.round(t.grad.numpy()[0], 4).tolist())
+
+# %% [markdown]
+# **Any target that sums to 1.** For a target distribution $y$ the loss is $-\sum_k y_k \log p_k = -\sum_k y_k z_k + \left(\sum_k y_k\right) \log \sum_j e^{z_j}$. With $\sum_k y_k = 1$ the gradient is $p - y$ again. *Label smoothing* is such a target: $(1 - \varepsilon)\, y + \varepsilon / K$.
+#
+# **Large logits.** $e^{1000}$ overflows. Subtract the largest logit $m$ first: $\log \sum_j e^{z_j} = m + \log \sum_j e^{z_j - m}$. No exponent is above 0 now, one is exactly 0, and the value is the same.
+
+# %%
+big = np.array([[1000.0, 0, -1000]])
+with np.errstate(all="ignore"):
+    print("naive: ", np.log(np.exp(big).sum(axis=1)))
+print("stable:", act.log_sum_exp(big))
+print("loss", act.cross_entropy(big, np.array([2])), " gradient", act.cross_entropy_backward(big, np.array([2])))
+
+# %% [markdown] tags=["quiz"]
+# **Quick check.** With label smoothing $\varepsilon = 0.1$ and $K = 10$, what is the gradient with respect to the logit of the right class?
+#
+# - ( ) $p − 1$ :: That is for a one-hot target. The smoothed target of the right class is below 1.
+# - (x) $p − 0.91$ :: The target is $(1 - 0.1) \cdot 1 + 0.1 / 10 = 0.91$, and the rule is $p - y$.
+# - ( ) $p − 0.9$ :: Nearly: the right class also receives its share $\varepsilon / K = 0.01$ of what is spread over all classes.
+# - ( ) $0.9 (p − 1)$ :: The target changes, not the rule $p - y$.
+
+# %% [markdown]
+# ## 3.5 The softmax alone
+#
+# In attention a softmax stands in the middle of a network, so it needs a backward of its own. Differentiate $p_k = e^{z_k} / S$ with $S = \sum_j e^{z_j}$ by the quotient rule. For $j = k$ and $j \ne k$:
+#
+# $$\frac{\partial p_k}{\partial z_k} = \frac{e^{z_k} S - e^{z_k} e^{z_k}}{S^2} = p_k - p_k^2, \qquad \frac{\partial p_k}{\partial z_j} = -\frac{e^{z_k} e^{z_j}}{S^2} = -p_k\, p_j.$$
+#
+# As a matrix, $J = \text{diag}(p) - p\,p^{\mathsf T}$. It is symmetric. Its VJP with a vector $v$ needs no matrix:
+#
+# $$J v = p \odot v - p\,(p^{\mathsf T} v) = p \odot \left(v - v^{\mathsf T} p\right),$$
+#
+# one dot product and two entrywise operations: $O(K)$.
+
+# %%
+p, v = act.softmax(np.array([2.0, 1, 0])), np.array([0.5, -1.0, 2.0])
+J = np.diag(p) - np.outer(p, p)
+print("the same:", np.allclose(J @ v, p * (v - v @ p)))
+print(f"entries of J for a vocabulary of 128,256: {128_256**2 / 1e9:.1f} billion for each token")
+
+# %% [markdown]
+# ### Your turn
+#
+# Write the VJP for rows: `v` and `p` have shape `(B, K)`, each row of `p` is a softmax.
+
+# %% tags=["turn"]
+def softmax_vjp(v, p):
+    """v (B, K), p (B, K) -> the adjoint of the logits (B, K)."""
+    ### BEGIN SOLUTION
+    return p * (v - (v * p).sum(axis=-1, keepdims=True))
+    ### END SOLUTION
+
+# %%
+from backprop_course.checks.turns import check_softmax_vjp
+
+check_softmax_vjp(softmax_vjp)
+
+# %% [markdown]
+# **Put the two together.** The loss $-\sum_k y_k \log p_k$ sends $v = -y / p$ to the probabilities. Then $v^{\mathsf T} p = -\sum_k y_k = -1$, and $p \odot (-y/p + 1) = p - y$. It is the same rule, by a longer way; and a worse one: when $p_k$ rounds to 0, $-y_k/p_k$ overflows. So the two are kept fused.
+
+# %%
+Z, y = np.array([[0.0, 800.0]]), np.array([[1.0, 0.0]])
+p = act.softmax(Z)
+with np.errstate(all="ignore"):
+    print("in two steps:", act.softmax_backward(-y / p, Z)[0])
+print("fused:       ", act.cross_entropy_backward(Z, y)[0])
+
+# %% [markdown]
+# ## 3.6 The batch mean
+#
+# For a batch of $B$ examples the loss is the mean, $\mathcal L = \frac1B \sum_i L_i$. Row $i$ of the logits enters $L_i$ only, so its adjoint is $\frac1B (p_i - y_i)$. As matrices, with $P$ and $Y$ of shape $(B, K)$:
+#
+# $$G = dZ = \frac{P - Y}{B}.$$
+#
+# The factor $1/B$ enters **here, once**. Everything further down is linear in $G$ and inherits it. Two mistakes are common: never dividing, and dividing again where a bias or a weight gradient sums over the batch.
+
+# %%
+Z, Y = rng.normal(size=(5, 3)), np.eye(3)[[0, 2, 1, 1, 0]]
+G = act.cross_entropy_backward(Z, Y)
+entry = np.zeros_like(Z)
+entry[3, 1] = 1e-5
+nudged = (act.cross_entropy(Z + entry, Y) - act.cross_entropy(Z - entry, Y)) / 2e-5
+for name, value in (("right", G[3, 1]), ("never divided", 5 * G[3, 1]), ("divided twice", G[3, 1] / 5)):
+    print(f"{name:14}{value / nudged:6.2f} times the nudged slope")
+
+# %% [markdown] tags=["quiz"]
+# **Quick check.** You replace the mean over the batch by the sum. What happens to the gradients?
+#
+# - (x) All are multiplied by B :: The loss is multiplied by $B$, and everything is linear in it. A learning rate that was tuned for the mean is now $B$ times too large.
+# - ( ) Only those of the biases :: Biases sum over the batch, and so do weights: $A^{\mathsf T} G$ is a sum over examples as well.
+# - ( ) None, the minimum is at the same place :: The place of the minimum is the same, the slopes on the way are not.
+
+# %% [markdown]
+# ## 3.7 The MLP theorem
+#
+# A *multilayer perceptron* (MLP) alternates linear layers and an activation $\sigma$ (any of this lesson). With $A_0 = X$:
+#
+# $$Z_l = A_{l-1} W_l + b_l, \qquad A_l = \sigma(Z_l) \quad (l < n), \qquad \mathcal L = \text{mean cross-entropy of } Z_n.$$
+#
+# **Theorem.** Let $G_l = dZ_l$ be the adjoint of $Z_l$. Then
+#
+# $$G_n = \frac{P - Y}{B}, \qquad dW_l = A_{l-1}^{\mathsf T} G_l, \qquad db_l = \mathbf 1^{\mathsf T} G_l, \qquad G_{l-1} = (G_l W_l^{\mathsf T}) \odot \sigma'(Z_{l-1}),$$
+#
+# where $\mathbf 1^{\mathsf T} G$ is the sum of the rows.
+#
+# **Proof**, by induction from the last layer down. *Start:* $G_n$ is section 3.6. *Step:* suppose $G_l$ is the adjoint of $Z_l$. Layer $l$ is linear, so lesson 2 gives $dW_l$ and $db_l$ as stated, and $dA_{l-1} = G_l W_l^{\mathsf T}$ for its input. All paths from $A_{l-1}$ to the
+# loss pass through $Z_l$, so this adjoint is complete. $A_{l-1} = \sigma(Z_{l-1})$ entry by entry, so each entry is multiplied by its local slope: $G_{l-1} = dA_{l-1} \odot \sigma'(Z_{l-1})$. This is the adjoint of $Z_{l-1}$, and the step is done. ∎
+
+# %% [markdown]
+# **Deep networks.** Down the layers the adjoint is multiplied by $W^{\mathsf T}$ and a slope, again and again. If a layer shrinks it by a factor of 0.7, thirty layers leave $0.7^{30} = 2 \cdot 10^{-5}$ of it: gradients *vanish*. If it grows by 1.4 a layer, they *explode*. The picture shows 30 ReLU layers with weights
+# drawn three ways. A ReLU lets half of the entries pass, and a variance of $2/n$ makes up for exactly that ([He et al., arXiv:1502.01852](https://arxiv.org/abs/1502.01852)).
+
+# %%
+print("0.7 ** 30 =", f"{0.7**30:.1e}", "  1.4 ** 30 =", f"{1.4**30:.1e}")
+slopes_over_depth()
+
+# %% [markdown]
+# ## 3.8 A worked example
+#
+# Two examples, two inputs, two hidden ReLU units, two classes, no biases. Take a sheet of paper and compute each line before you run its cell.
+#
+# $$X = \begin{pmatrix} 1 & -1 \\ -1 & 0 \end{pmatrix}, \quad W_1 = \begin{pmatrix} 1 & 2 \\ -1 & 1 \end{pmatrix}, \quad W_2 = \begin{pmatrix} 1 & -1 \\ -2 & 2 \end{pmatrix}, \quad \text{classes } (0, 1)$$
+
+# %%
+X = np.array([[1.0, -1], [-1, 0]])
+W1, W2 = np.array([[1.0, 2], [-1, 1]]), np.array([[1.0, -1], [-2, 2]])
+Y = np.eye(2)
+Z1 = linear(X, W1)
+A1 = act.relu(Z1)
+Z2 = linear(A1, W2)
+print("Z1", Z1.tolist(), " A1", A1.tolist(), " Z2", Z2.tolist())
+
+# %%
+G2 = act.cross_entropy_backward(Z2, Y)
+print("loss", round(float(act.cross_entropy(Z2, Y)), 4), " G2", G2.tolist())
+
+# %% [markdown]
+# All logits are 0, so all probabilities are ½ and the loss is $\log 2 = 0.6931$. Now down through the second layer:
+
+# %%
+dA1, dW2 = linear_backward(G2, A1, W2)
+print("dW2", dW2.tolist(), " db2", G2.sum(axis=0).tolist(), " dA1", dA1.tolist())
+
+# %% [markdown]
+# Through the ReLU, then through the first layer:
+
+# %%
+G1 = act.relu_backward(dA1, Z1)
+_, dW1 = linear_backward(G1, X, W1)
+print("G1", (G1 + 0.0).tolist(), " dW1", dW1.tolist(), " db1", G1.sum(axis=0).tolist())
+
+# %% [markdown]
+# **Read it.** The second row of $G_1$ is 0: both hidden units are off for example 2. It reaches no weight at all; what it sends to $b_2$ is $(0.25, -0.25)$, and this cancels against example 1.
+
+# %% [markdown] tags=["quiz"]
+# **Quick check.** Why is $db_2 = (0, 0)$ here?
+#
+# - ( ) Because the second layer is dead :: The second layer has no ReLU. Its adjoints $G_2$ are not 0.
+# - (x) Because one example of each class has p = ½ : what they send cancels :: The rows of $G_2$ are $(-\tfrac14, \tfrac14)$ and $(\tfrac14, -\tfrac14)$. A bias sums them.
+# - ( ) Because there are no biases :: A bias of value 0 has a gradient like any other. Here it happens to be 0.
+
+# %% [markdown]
+# ## 3.9 Your predictions, and a recap
+#
+# You predicted the gradient of a softmax's cross-entropy, and what a ReLU must remember: $p - y$, and one bit.
+#
+# 1. An activation's backward is *upstream ⊙ slope*, with the slope at its own input.
+# 2. ReLU: a mask from $z > 0$. GELU: $\Phi + z\varphi$. SiLU: $\sigma(1 + z(1 - \sigma))$.
+# 3. Softmax with cross-entropy: $p - y$, for every target that sums to 1. Subtract the largest logit.
+# 4. Softmax alone: $p \odot (v - v^{\mathsf T} p)$.
+# 5. The mean over the batch puts $1/B$ into $G_n$, once.
+# 6. Down the layers: $G_{l-1} = (G_l W_l^{\mathsf T}) \odot \sigma'(Z_{l-1})$.
+
+# %% [markdown] tags=["cards"]
+# ## 3.10 Recall cards
+#
+# - What is the backward of a ReLU? :: A mask: the upstream adjoint where the pre-activation z > 0, else 0.
+# - What is GELU, and its slope? :: z Φ(z), with slope Φ(z) + z φ(z).
+# - What is the gradient of softmax cross-entropy in the logits? :: p − y, for any target y that sums to 1.
+# - What is G at the logits for a batch mean? :: (P − Y) / B. The 1/B enters once.
+# - What is the VJP of a softmax? :: p ⊙ (v − vᵀp), in O(K).
+# - How does an adjoint pass from layer l to layer l − 1? :: G_{l−1} = (G_l W_lᵀ) ⊙ σ′(Z_{l−1}).
+# - How is log Σ exp(z) computed without overflow? :: m + log Σ exp(z − m), with m the largest z.
+
+# %% [markdown]
+# **Now you:** the exercise [mlp_backward](exercises/mlp_backward.ipynb), then [lesson 4](04_gradient_checking.ipynb), which shows how to know that it is right.
