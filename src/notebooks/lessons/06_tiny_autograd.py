@@ -23,17 +23,9 @@ from time import perf_counter
 
 import numpy as np
 
+from backprop_course import autograd
 from backprop_course.activations import softmax, softmax_backward
-from backprop_course.autograd import (
-    RULES,
-    Tensor,
-    Value,
-    apply,
-    backward_order,
-    checkpoint,
-    explain,
-    rules,
-)
+from backprop_course.autograd import Tensor, Value, backward_order, explain
 from backprop_course.figures import autograd as figures
 from backprop_course.optional import optional
 from backprop_course.training import accuracy, init_mlp, load_digits
@@ -884,7 +876,7 @@ print("nodes kept alive by total:", len(backward_order(total)), "  by report: 0"
 # table: a name, the forward function, one VJP for each input.
 
 # %%
-source = inspect.getsource(rules)
+source = inspect.getsource(autograd.rules)
 print(source[source.index("RULES = {") :])
 
 # %% [markdown]
@@ -944,7 +936,7 @@ def layer(X, W, b):
     return (X @ W + b).gelu()
 
 
-for run in (layer, lambda *inputs: checkpoint(layer, *inputs)):
+for run in (layer, lambda *inputs: autograd.checkpoint(layer, *inputs)):
     X, W, b = Tensor(np.eye(3)), Tensor(np.ones((3, 2))), Tensor(np.zeros(2))
     y = run(X, W, b)
     y.sum().backward()
@@ -1297,9 +1289,9 @@ ask_torch(attention_backward, torch_attention, *QKV)
 # the attention head itself.
 
 # %%
-RULES["softmax"] = (softmax, lambda dY, Y, Z: softmax_backward(dY, Z))
+autograd.RULES["softmax"] = (softmax, lambda dY, Y, Z: softmax_backward(dY, Z))
 Q, K, V = (Tensor(M) for M in QKV)
-P = apply("softmax", Q @ K.T / math.sqrt(Q.shape[1]))  # (T, T)
+P = autograd.apply("softmax", Q @ K.T / math.sqrt(Q.shape[1]))  # (T, T)
 dO = rng.normal(size=Q.shape)
 (P @ V).backward(dO)
 by_hand = attention_backward(dO, *QKV)
