@@ -4,6 +4,7 @@ import ast
 import inspect
 import linecache
 import random
+import re
 import subprocess
 import sys
 import warnings
@@ -14,6 +15,7 @@ import pytest
 from backprop_course.checks import _core as core
 from backprop_course.checks.drivers import DRIVERS, count_operations
 
+from .conftest import ROOT
 from .references import define
 
 
@@ -235,3 +237,17 @@ def test_closeness_is_relative_to_the_whole_array():
 def test_the_source_of_a_defined_answer_is_known_to_tracebacks():
     define("def f(x):\n    return x", "f")
     assert linecache.getline("<cell of f>", 2) == "    return x"
+
+
+def test_every_section_that_a_check_sends_students_to_is_there():
+    folder = ROOT / "src" / "notebooks" / "lessons"
+    sections = r'"Lesson (\d\d), (?:section ([\d.]+): )?(.+?)\."'
+    found = 0
+    for path in (ROOT / "src" / "backprop_course" / "checks").glob("*.py"):
+        for lesson, number, title in re.findall(sections, path.read_text()):
+            for source in folder.glob(f"{lesson}_*.py"):
+                headings = re.findall(r"^# ## (.+)", source.read_text(), re.M)
+                wanted = f"{number} {title}".strip().lower()
+                assert any(h.lower().startswith(wanted) for h in headings), (path.name, wanted)
+                found += 1
+    assert found >= 7

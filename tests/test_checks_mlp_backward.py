@@ -232,7 +232,7 @@ def test_a_name_comes_with_its_evidence_and_the_lesson():
     assert message(checks.check_worked_example, edited(("(P - Y) / B", "P - Y"))) == (
         "✗ the worked example\n"
         "dW2, db2, dW1, db1: exactly 4 times too large, and B is 4: "
-        "the mean over the batch was left out. Lesson 03, the batch mean.\n"
+        "the mean over the batch was left out. Lesson 03, section 3.6: the batch mean.\n"
         "Seen on two random batches, the first with B = 4, n = 3, m = 5, K = 2.\n"
         "Here, with B = 2, n = 2, m = 2, K = 2: dW2[0, 0] is -1, expected -0.5. Right already: db2."
     )

@@ -66,7 +66,7 @@ def gradients(case: Case) -> dict[str, np.ndarray]:
     return out
 
 
-def random_case(rng, B, n, m, K, *, soft=False, scale=1.0) -> Case:
+def random_case(rng, B, n, m, K, *, soft=False) -> Case:
     """A case with all kinds of entries; pre-activations stay clear of ReLU's joint."""
     Y = np.eye(K)[rng.integers(K, size=B)]  # (B, K)
     if soft:
@@ -76,10 +76,21 @@ def random_case(rng, B, n, m, K, *, soft=False, scale=1.0) -> Case:
         X, W1 = rng.normal(size=(B, n)), rng.normal(size=(n, m))
         b1, b2 = rng.normal(size=m), rng.normal(size=K)
         Z1 = X @ W1 + b1
-        # Away from the joint, on both sides of it, and changed by the bias somewhere.
-        clear = np.abs(Z1).min() > 1e-3 and (Z1 > 0).any() and (Z1 <= 0).any()
-        if clear and ((Z1 > 0) != (X @ W1 > 0)).any():
-            return Case(X, Y, W1, b1, scale * rng.normal(size=(m, K)), b2)
+        case = Case(X, Y, W1, b1, rng.normal(size=(m, K)), b2)
+        # On both sides of the joint, and changed by the bias somewhere.
+        if (Z1 <= 0).any() and ((Z1 > 0) != (X @ W1 > 0)).any() and well_conditioned(case):
+            return case
+
+
+def well_conditioned(case: Case) -> bool:
+    """Whether nothing in the case is nearly 0, where every right answer keeps fewer digits.
+
+    A pre-activation is off by a few 2^-53, so 1e-3 tells its sign and keeps 12 digits; P − Y is
+    off by a few 2^-53 whatever its size, so that some entry above 1e-2 keeps 13 of them.
+    """
+    v = forward(case)
+    clear = np.abs(v["Z1"]).min() > 1e-3 and (v["Z1"] > 0).any()
+    return bool(clear and np.abs(v["P"] - case.Y).max() > 1e-2)
 
 
 def worked_example() -> tuple[Case, dict[str, np.ndarray]]:
@@ -279,8 +290,7 @@ def small_batch(rng, size):
             rng.normal(size=(m, K)),
             rng.normal(size=K),
         )
-        Z1 = case.X @ case.W1 + case.b1
-        if np.abs(Z1).min() > 1e-3 and (Z1 > 0).any():
+        if well_conditioned(case):
             return case
 
 

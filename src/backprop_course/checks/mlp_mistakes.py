@@ -4,6 +4,7 @@ A mistake is a formula: what it computes is compared with what the student's fun
 that a name is given on evidence only. `diagnose` finds the fewest mistakes that explain everything.
 """
 
+import functools
 import itertools
 from typing import NamedTuple
 
@@ -44,10 +45,10 @@ def argmax_labels(Y):
     return np.eye(Y.shape[1])[Y.argmax(axis=1)]
 
 
-CE = "Lesson 03, softmax and cross-entropy."
-MEAN = "Lesson 03, the batch mean."
-LINEAR = "Lesson 02, the backward of a linear layer."
-RELU = "Lesson 03, ReLU."
+CE = "Lesson 03, section 3.4: softmax and cross-entropy."
+MEAN = "Lesson 03, section 3.6: the batch mean."
+LINEAR = "Lesson 02, section 2.2: the backward of a linear layer."
+RELU = "Lesson 03, section 3.1: ReLU."
 
 # Stages in backward order. Each entry computes the stage from v, the values so far; the first is
 # the right one. G is the adjoint of the logits Z2, H that of A1, M the ReLU's slope, G1 = H * M.
@@ -269,11 +270,12 @@ def computed(symbol: str, choice: tuple[int, ...], v: dict) -> np.ndarray | None
     return v[symbol]
 
 
+@functools.cache
 def choices(symbol: str) -> list[tuple[int, ...]]:
     """All pipelines with one or two mistakes, those with one first."""
     ranges = [range(len(PIPELINE[stage])) for stage in STAGES[symbol]]
-    every = [c for c in itertools.product(*ranges) if 1 <= np.count_nonzero(c) <= 2]
-    return sorted(every, key=np.count_nonzero)
+    count = {c: sum(n > 0 for n in c) for c in itertools.product(*ranges)}
+    return sorted((c for c, mistakes in count.items() if 1 <= mistakes <= 2), key=count.get)
 
 
 def matches(guess: np.ndarray | None, came: np.ndarray) -> bool:

@@ -14,9 +14,9 @@ from ._core import CheckFailed, behaviour, drive, fail
 STUDENT_NAMES = ("Value",)
 # Programs have at most 40 steps with values between 1/20 and 20: some hundred roundings of 1.1e-16.
 TOLERANCE = 1e-10
-WALK = "Lesson 06, why a topological order."
-SLOPES = "Lesson 06, the operations."
-FAN_OUT = "Lesson 01, fan-out."
+WALK = "Lesson 06, section 6.3: why a topological order."
+SLOPES = "Lesson 06, section 6.1: a number that remembers how it was made."
+FAN_OUT = "Lesson 01, section 1.4: fan-out."
 
 COMPLEX = {
     "add": lambda a, b: a + b,
