@@ -22,7 +22,7 @@ def relu(Z):
 
 def relu_backward(dY, Z):
     """dY, Z -> dZ: dY where Z > 0, else 0; the slope at the kink counts as 0."""
-    return dY * (Z > 0)
+    return np.where(Z > 0, dY, 0)  # not dY * (Z > 0): that makes −0 of negative adjoints
 
 
 def sigmoid(Z):
@@ -44,7 +44,8 @@ def tanh(Z):
 
 def tanh_backward(dY, Z):
     """dY, Z -> dZ = dY (1 − tanh² Z)."""
-    return dY * (1 - np.tanh(Z) ** 2)
+    # 1 − tanh² z = 4 σ(2z) σ(−2z), which keeps its digits where tanh z rounds to ±1.
+    return dY * 4 * sigmoid(2 * Z) * sigmoid(-2 * Z)
 
 
 def silu(Z):
@@ -117,7 +118,8 @@ def softmax_backward(dP, Z):
 
 def log_softmax(Z):
     """Z (..., K) -> log P (..., K), finite where P rounds to 0."""
-    return Z - log_sum_exp(Z)[..., None]
+    S = Z - Z.max(axis=-1, keepdims=True)  # Z − log_sum_exp(Z) would round twice at Z's size
+    return S - np.log(np.exp(S).sum(axis=-1, keepdims=True))
 
 
 def log_softmax_backward(dY, Z):
@@ -128,7 +130,8 @@ def log_softmax_backward(dY, Z):
 def targets(Z, Y):
     """Logits Z (B, K), labels (B,) or distributions Y (B, K) -> distributions (B, K) of Z's dtype.
 
-    Raises ValueError for an empty batch, a wrong shape, or a label outside 0..K−1.
+    Raises ValueError for an empty batch, a wrong shape, a label outside 0..K−1, or a row of Y
+    that does not sum to 1: the gradient p − y holds for those that do.
     """
     if Z.ndim != 2 or 0 in Z.shape:
         raise ValueError(
@@ -136,7 +139,9 @@ def targets(Z, Y):
         )
     Y, K = np.asarray(Y), Z.shape[1]
     if Y.shape == Z.shape:
-        return Y
+        if not np.allclose(Y.sum(axis=1), 1, atol=1e-5):
+            raise ValueError("Y has a row that does not sum to 1: give one distribution an example")
+        return Y.astype(Z.dtype, copy=False)
     if Y.shape != Z.shape[:1] or Y.dtype.kind not in "iu":
         raise ValueError(
             f"Y is {Y.dtype} {Y.shape}: expected labels {Z.shape[:1]} or rows {Z.shape}"

@@ -7,8 +7,10 @@ import numpy as np
 
 def linear(X, W, b=None):
     """X (B, n), W (n, m), b (m,) -> Y = X W + b (B, m)."""
+    if X.ndim != 2 or W.ndim != 2 or X.shape[1] != W.shape[0]:
+        raise ValueError(f"X has shape {X.shape}, W {W.shape}: expected (B, n) and (n, m)")
     Y = X @ W  # (B, m)
-    return Y if b is None else Y + b
+    return Y if b is None else bias(Y, b)
 
 
 def linear_backward(dY, X, W, b=None):
@@ -16,13 +18,24 @@ def linear_backward(dY, X, W, b=None):
 
     dX = dY Wᵀ, dW = Xᵀ dY, db = the sum of dY's rows.
     """
-    if dY.shape != (*X.shape[:-1], W.shape[1]):
+    if X.ndim != 2 or dY.shape != (len(X), W.shape[1]):
         raise ValueError(
-            f"dY has shape {dY.shape}, expected {(*X.shape[:-1], W.shape[1])}: that of X @ W, "
-            f"with X {X.shape} and W {W.shape}"
+            f"dY has shape {dY.shape}, X {X.shape}, W {W.shape}: expected (B, m), (B, n) and (n, m)"
         )
-    dX, dW = dY @ W.T, X.T @ dY
+    dX, dW = dY @ W.T, X.T @ dY  # (B, n), (n, m)
     return (dX, dW) if b is None else (dX, dW, dY.sum(axis=0))
+
+
+def bias(X, b):
+    """X (B, m), b (m,) -> X + b (B, m), b added to each row."""
+    if b.shape != X.shape[1:]:
+        raise ValueError(f"b has shape {b.shape}, expected {X.shape[1:]}: one entry a column of X")
+    return X + b
+
+
+def bias_backward(dY, X, b):
+    """dY (B, m), X (B, m), b (m,) -> dX (B, m), db (m,): b is used B times, its adjoints add."""
+    return dY, unbroadcast(dY, b.shape)
 
 
 def unbroadcast(dY, shape):
@@ -35,7 +48,7 @@ def unbroadcast(dY, shape):
     extra = dY.ndim - len(shape)
     stretched = tuple(i for i, n in enumerate(shape, extra) if n == 1 and dY.shape[i] != 1)
     if extra < 0 or any(n not in (1, dY.shape[i]) for i, n in enumerate(shape, extra)):
-        raise ValueError(f"shape {shape} does not broadcast to {dY.shape}, so nothing is to undo")
+        raise ValueError(f"shape {shape} does not broadcast to {dY.shape}, so there is nothing to undo")
     if extra == 0 and not stretched:
         return dY
     return dY.sum(axis=(*range(extra), *stretched), keepdims=True).reshape(shape)

@@ -71,6 +71,3 @@ def draw(ax, x: float, height: int, width: int, name: str, kind: str) -> None:
     label = f"{name}\n{height}×{width}"
     box = {"facecolor": fill, "edgecolor": "none", "pad": 1}
     ax.text(x + width / 2, 0, label, ha="center", va="center", color=ink, fontsize=9, bbox=box)
-
-
-__all__ = ["products_to_scale"]
