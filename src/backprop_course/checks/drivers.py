@@ -10,7 +10,14 @@ import sys
 import numpy as np
 
 AUTOGRAD_LIBRARIES = (
-    ["torch", "jax", "tensorflow", "autograd", "micrograd", "mxnet", "tinygrad", "backprop_course.autograd"]
+    "torch",
+    "jax",
+    "tensorflow",
+    "autograd",
+    "micrograd",
+    "mxnet",
+    "tinygrad",
+    "backprop_course.autograd",
 )
 
 

@@ -67,6 +67,7 @@
 # %%
 import numpy as np
 
+
 # %% solution="mlp_backward"
 def mlp_backward(X, Y, W1, b1, W2, b2):
     """X (B, n), Y (B, K), W1 (n, m), b1 (m,), W2 (m, K), b2 (K,) -> dW1, db1, dW2, db2."""
@@ -81,6 +82,7 @@ def mlp_backward(X, Y, W1, b1, W2, b2):
     G1 = (G2 @ W2.T) * (Z1 > 0)  # (B, m)
     return X.T @ G1, G1.sum(axis=0), A1.T @ G2, G2.sum(axis=0)
     ### END SOLUTION
+
 
 # %% [markdown]
 # ## The checks
