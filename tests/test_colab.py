@@ -13,7 +13,7 @@ from .conftest import ROOT
 
 COLAB = ROOT / ".venv-colab" / "bin" / "python"
 PINS = dict(
-    line.split("==")
+    line.replace("-", "_").split("==")
     for line in (ROOT / "tests" / "colab-pins.txt").read_text().split("\n")
     if "==" in line
 )

@@ -25,14 +25,6 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 
 
 @pytest.fixture(scope="session")

@@ -52,8 +52,8 @@ import math
 class Value:
     """A number that remembers how it was made. data: its value; grad: the adjoint after backward()."""
 
-    ### BEGIN SOLUTION
     def __init__(self, data, parents=(), slopes=()):
+        ### BEGIN SOLUTION
         self.data, self.grad = float(data), 0.0
         self.parents, self.slopes = parents, slopes  # slopes[i] is the derivative in parents[i]
 
@@ -122,6 +122,9 @@ class Value:
 def as_value(x):
     return x if isinstance(x, Value) else Value(x)
     ### END SOLUTION
+
+# %% [markdown]
+# `parents` and `slopes` are a suggestion: keep in each object what your `backward` needs. Only `Value(data)` is asked for.
 
 # %% check="value-operators" points=2
 from backprop_course.checks.value import check_operators
