@@ -111,6 +111,8 @@ def quiz(source: str) -> str:
     if [mark for mark, *_ in options].count("x") != 1:
         raise SourceError(f"a quiz needs exactly one option marked (x):\n{source}")
     parts = [question, "*Pick one, then click it to see whether you are right.*"]
+    if any("$" in option for _, option, _ in options):
+        raise SourceError(f"write options with `code` and Unicode: no $ in a summary:\n{source}")
     for letter, (mark, option, reply) in zip("ABCDEFG", options, strict=False):
         verdict = "**✓ Right.** " if mark == "x" else "**✗ Not this one.** "
         parts.append(details(f"{letter}. {option}", verdict + reply))

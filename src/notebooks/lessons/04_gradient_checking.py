@@ -183,7 +183,7 @@ for z in (0.1, 1e-6):
 # **Quick check.** Every gradient is exactly 32 times the nudged one, and the batch size is 32. What is wrong?
 #
 # - (x) The division by the batch size is missing :: The loss is a mean, so $1/B$ enters with the adjoint of the logits. The common factor gives it away.
-# - ( ) The step $h$ is too small :: Rounding scatters; it does not multiply everything by the same whole number.
+# - ( ) The step `h` is too small :: Rounding scatters; it does not multiply everything by the same whole number.
 # - ( ) A bias is averaged :: Then one gradient alone would be off, and too small.
 
 # %% [markdown]
