@@ -159,4 +159,5 @@ def cross_entropy(Z, Y):
 
 def cross_entropy_backward(Z, Y):
     """Logits Z (B, K), labels (B,) or targets Y (B, K) with rows that sum to 1 -> dZ = (P − Y) / B."""
-    return (softmax(Z) - targets(Z, Y)) / len(Z)
+    Y = targets(Z, Y)  # first: it refuses what has no mean
+    return (softmax(Z) - Y) / len(Z)

@@ -48,7 +48,7 @@ def gelu_gap() -> Picture:
     return Picture(
         figure,
         "The tanh form of GELU minus the exact one, from −6 to 6: the values differ by less than 0.0005, "
-        "the slopes by less than 0.0009, most near z = ±2.",
+        "most near z = ±2.7, the slopes by less than 0.0009, most near z = ±2.",
     )
 
 
@@ -56,7 +56,7 @@ def slopes_over_depth(depth: int = 30, width: int = 64, seed: int = 0) -> Pictur
     """The size of the adjoint over depth, for three ways of drawing the weights of a ReLU network."""
     figure, ax = axes(height=3.2)
     styles = (
-        (0.7, VALUE, "v", "too small: variance 1/n"),
+        (0.5**0.5, VALUE, "v", "too small: variance 1/n"),
         (1.0, PARAMETER, "o", "He: variance 2/n"),
     )
     for factor, colour, marker, label in (*styles, (2**0.5, ERROR, "^", "too large: variance 4/n")):
@@ -68,7 +68,7 @@ def slopes_over_depth(depth: int = 30, width: int = 64, seed: int = 0) -> Pictur
     return Picture(
         figure,
         f"The size of the adjoint through {depth} ReLU layers on a logarithmic scale. With variance 1/n it "
-        "shrinks by a constant factor a layer, with 4/n it grows by one, with 2/n it keeps its size.",
+        "shrinks by about 0.7 a layer, with 4/n it grows by about 1.4, with 2/n it keeps its size.",
     )
 
 

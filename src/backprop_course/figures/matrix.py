@@ -29,30 +29,30 @@ def products_to_scale(B: int, n: int, m: int) -> Picture:
         ("inputs", ("dY", B, m, "adjoint"), ("Wᵀ", m, n, "parameter"), ("dX", B, n, "adjoint")),
         ("weights", ("Xᵀ", n, B, "value"), ("dY", B, m, "adjoint"), ("dW", n, m, "adjoint")),
     ]
-    tall = max(B, n, m)
-    wide = max(sum(matrix[2] for matrix in row[1:]) for row in rows) + 3.6
-    figure, panels = axes(1, 3, width=9.5, height=3.2)
+    tall, gap = max(B, n, m), 0.12 * (B + n + m)
+    wide = max(sum(matrix[2] for matrix in row[1:]) for row in rows) + 2 * gap + 1
+    figure, panels = axes(1, 3, width=9.5, height=2.6)
     for ax, (title, *matrices) in zip(panels, rows, strict=True):
         x = 0.0
         for sign, matrix in zip(("", "·", "="), matrices, strict=True):
             name, height, width, kind = matrix
             if sign:
-                ax.text(x + 0.6, 0, sign, ha="center", va="center", fontsize=14)
-                x += 1.2
+                ax.text(x + gap / 2, 0, sign, ha="center", va="center", fontsize=13)
+                x += gap
             draw(ax, x, height, width, name, kind)
             x += width
         inner = matrices[0][2]
         ax.set_title(title, fontsize=10)
         ax.text(
             x / 2,
-            -tall / 2 - 2,
+            -tall / 2 - tall / 6,
             f"inner size {inner} = {inner}",
             ha="center",
             color=MUTED,
             fontsize=9,
         )
         # The same extent in all panels, so that all matrices are to one scale.
-        ax.set(xlim=(x / 2 - wide / 2, x / 2 + wide / 2), ylim=(-tall / 2 - 2.8, tall / 2 + 0.5))
+        ax.set(xlim=(x / 2 - wide / 2, x / 2 + wide / 2), ylim=(-0.78 * tall, 0.55 * tall))
         ax.set_aspect("equal")
         ax.set_axis_off()
     return Picture(

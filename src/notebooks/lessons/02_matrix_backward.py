@@ -21,7 +21,16 @@
 # - (x) about `2F` :: Two products of the forward's size in each layer. Section 2.4 counts and measures it.
 # - ( ) `F` times the number of layers :: Each layer is visited once, as on the way forward.
 
+# %% [markdown] tags=["quiz"]
+# **Predict first.** A layer has 1000 inputs and 1000 outputs, and a batch has 64 examples. How large is the Jacobian that the backward pass builds?
+#
+# - ( ) 1000×1000 :: That is the Jacobian of one example. It happens to be `W` transposed, which is there already.
+# - ( ) 64,000×64,000 :: That would be the Jacobian of the whole batch, over four billion numbers, nearly all of them 0.
+# - (x) It builds none :: It multiplies by `W.T`, which is not a new matrix. "It multiplies big Jacobians" is how the chain rule is written, not how it is computed. Section 2.5.
+
 # %%
+from time import perf_counter
+
 import numpy as np
 
 from backprop_course.figures.matrix import products_to_scale
@@ -42,7 +51,7 @@ from backprop_course.optional import optional
 #
 # $$X = \begin{pmatrix} 1 & 2 \\ 3 & 4 \end{pmatrix}, \qquad W = \begin{pmatrix} 5 & 6 \\ 7 & 8 \end{pmatrix}, \qquad Y = X W = \begin{pmatrix} 19 & 22 \\ 43 & 50 \end{pmatrix}.$$
 #
-# From above arrives $G = dY$, the derivative of the loss with respect to each entry of $Y$: $G = \begin{pmatrix} 1 & 2 \\ -1 & 0 \end{pmatrix}$.
+# From the layers above arrives $G = dY$, the derivative of the loss with respect to each entry of $Y$ (the adjoints of lesson 1, in a matrix). Say $G = \begin{pmatrix} 1 & 2 \\ -1 & 0 \end{pmatrix}$.
 #
 # **One entry of $dW$.** Where does $W_{11}$ occur? In $Y_{11} = X_{11} W_{11} + X_{12} W_{21}$, with slope $X_{11} = 1$, and in $Y_{21} = X_{21} W_{11} + X_{22} W_{21}$, with slope $X_{21} = 3$. It is used twice, so
 # contributions add: $dW_{11} = G_{11} \cdot 1 + G_{21} \cdot 3 = 1 - 3 = -2$.
@@ -72,7 +81,7 @@ if torch := optional("torch"):
 #
 # $$dX = G W^{\mathsf T}, \qquad dW = X^{\mathsf T} G, \qquad db = \text{the column sums of } G.$$
 #
-# Here it is three times. Each derivation is worth having: the first convinces, the second is quick, the third extends to everything.
+# Here it is derived three times. The first derivation convinces, the second is quick, the third goes on working where indices become unreadable.
 
 # %% [markdown]
 # **First: entry by entry.** Written out, $Z_{ij} = \sum_k X_{ik} W_{kj} + b_j$. The entry $W_{kl}$ occurs in $Z_{ij}$ only when $j = l$, for every $i$, and the slope is then $X_{ik}$. Contributions add:
@@ -86,21 +95,25 @@ if torch := optional("torch"):
 # The entry $b_j$ occurs in $Z_{ij}$ for every $i$, with slope 1: $db_j = \sum_i G_{ij}$.
 
 # %% [markdown]
-# **Second: by shapes.** Suppose you remember that $dW$ is a product of $X$ and $G$, each perhaps transposed, in some order. $dW$ has the shape of $W$, $(n, m)$. $X$ is $(B, n)$ and $G$ is $(B, m)$. Only $X^{\mathsf T} G$ has shape
+# **Second: by shapes.** Suppose you remember that $dW$ is a product of $X$ and $G$, each perhaps transposed, in some order. A gradient has the shape of what it belongs to, so $dW$ is $(n, m)$. $X$ is $(B, n)$ and $G$ is $(B, m)$. Only $X^{\mathsf T} G$ has shape
 # $(n, B)(B, m) = (n, m)$. In the same way only $G W^{\mathsf T}$, $(B, m)(m, n)$, has the shape of $X$.
 #
 # This is no proof: it takes for granted that the rule is such a product. And it fails silently when matrices are square. But when $B$, $n$, $m$ differ, it is the quickest check there is.
 
 # %% [markdown]
-# **Third: by differentials.** Write the inner product of two matrices as $\langle A, B \rangle = \sum_{ij} A_{ij} B_{ij}$. By the definition of the gradient, a small change $dZ_\delta$ of $Z$ changes the loss by
-# $\delta\mathcal L = \langle G, dZ_\delta \rangle$. Two facts about the inner product are needed: $\langle A, B C \rangle = \langle A C^{\mathsf T}, B \rangle$ and $\langle A, B C \rangle = \langle B^{\mathsf T} A, C \rangle$. Both are the same sum
-# $\sum_{ijk} A_{ij} B_{ik} C_{kj}$, grouped in another way.
+# **Third: by differentials.** Write the inner product of two matrices as $\langle A, B \rangle = \sum_{ij} A_{ij} B_{ij}$. Let $Z$ change by a small $\delta Z$. Each entry contributes slope times change, so to first order the loss changes by
+# $\delta\mathcal L = \langle G, \delta Z \rangle$; this is what "$G$ is the gradient" means. Two facts about the inner product are needed: $\langle A, B C \rangle = \langle A C^{\mathsf T}, B \rangle$ and $\langle A, B C \rangle = \langle B^{\mathsf T} A, C \rangle$. All three are the same sum
+# $\sum_{ijk} A_{ij} B_{ik} C_{kj}$, grouped in different ways.
 #
-# Change $X$ by $\delta X$ and $W$ by $\delta W$. To first order $Z$ changes by $\delta X\, W + X\, \delta W$, so
+# Now change $X$ by $\delta X$, $W$ by $\delta W$ and $b$ by $\delta b$. With $\mathbf 1$ for a column of $B$ ones, adding $b$ to each row is adding $\mathbf 1 b^{\mathsf T}$. Multiply out $(X + \delta X)(W + \delta W) + \mathbf 1 (b + \delta b)^{\mathsf T}$ and subtract $Z$:
 #
-# $$\delta\mathcal L = \langle G,\; \delta X\, W \rangle + \langle G,\; X\, \delta W \rangle = \langle G W^{\mathsf T},\; \delta X \rangle + \langle X^{\mathsf T} G,\; \delta W \rangle.$$
+# $$\delta Z = \delta X\, W + X\, \delta W + \delta X\, \delta W + \mathbf 1\, \delta b^{\mathsf T}.$$
 #
-# What stands beside $\delta X$ is $dX$, what stands beside $\delta W$ is $dW$. No index was needed.
+# The product $\delta X\, \delta W$ of two small changes is of second order and is dropped. Put the rest into $\langle G, \delta Z \rangle$ and move each known factor to the other side:
+#
+# $$\delta\mathcal L = \langle G,\; \delta X\, W \rangle + \langle G,\; X\, \delta W \rangle + \langle G,\; \mathbf 1\, \delta b^{\mathsf T} \rangle = \langle G W^{\mathsf T},\; \delta X \rangle + \langle X^{\mathsf T} G,\; \delta W \rangle + \langle \mathbf 1^{\mathsf T} G,\; \delta b^{\mathsf T} \rangle.$$
+#
+# What stands beside $\delta X$ is $dX$, beside $\delta W$ is $dW$, beside $\delta b^{\mathsf T}$ is $db$, as a row. And $\mathbf 1^{\mathsf T} G$ is the row of column sums. No index was needed.
 
 # %%
 rng = np.random.default_rng(0)
@@ -109,7 +122,8 @@ print("<A, BC> = <A C^T, B>:", np.isclose(frobenius(A, B @ C), frobenius(A @ C.T
 print("<A, BC> = <B^T A, C>:", np.isclose(frobenius(A, B @ C), frobenius(B.T @ A, C)))
 
 # %% [markdown]
-# The picture draws the three products to one scale. Find the inner sizes that meet, and which size disappears in each product.
+# The picture draws the three products to one scale. In each, two inner sizes meet and disappear. Forward it is $n$: each output sums over the inputs. For $dX$ it is $m$: each input sums over the outputs that used it. For $dW$ it is $B$: each weight sums over the examples that used it. *Every backward sum is a
+# fan-out.*
 
 # %%
 products_to_scale(B=6, n=10, m=4)
@@ -124,19 +138,20 @@ x, g = X[0], G[0]  # one example, as a vector
 print("column rule:", W_column.T @ g, "  row rule:", g @ W.T)
 
 # %% [markdown]
-# **The mistakes.** With all sizes different a wrong order or a missing transpose stops at once. With a square matrix it passes, and the numbers are wrong.
+# **The mistakes.** With all sizes different, a wrong order or a missing transpose stops at once, or gives a result of the wrong shape. With square matrices it passes, and the numbers are wrong.
 
 # %%
 X3, W34, G3 = rng.normal(size=(5, 3)), rng.normal(size=(3, 4)), rng.normal(size=(5, 4))
 try:
     G3 @ W34  # should be W34.T
 except ValueError as error:
-    print("different sizes:", str(error).split(",")[0])
+    print("G @ W, different sizes:", str(error).split(",")[0])
+print("G.T @ X, different sizes:", (G3.T @ X3).shape, "but W is", W34.shape)
 wrong, right = G @ W, G @ W.T
-print("square: no error, but the same?", np.allclose(wrong, right))
+print("G @ W, square: no error, but the same?", np.allclose(wrong, right))
 
 # %% [markdown]
-# The check that catches it needs no second derivation. Nudge one entry, see how $\langle G, Y \rangle$ moves, and compare.
+# The check that catches it needs no second derivation. Nudge one entry of $X$, see how fast $\langle G, Y \rangle$ moves, and compare. Why $\langle G, Y \rangle$? It is a scalar, and its gradient with respect to $Y$ is $G$, whatever $G$ is: a stand-in for the loss.
 
 # %%
 up, down = X.copy(), X.copy()
@@ -159,7 +174,7 @@ print("nudged:", round(nudged, 6), "  G @ W.T:", right[0, 0], "  G @ W:", wrong[
 #
 # $$dW = \sum_{i=1}^{B} x_i\, g_i^{\mathsf T}, \qquad x_i = \text{row } i \text{ of } X, \; g_i = \text{row } i \text{ of } G, \text{ both as columns.}$$
 #
-# Each example adds an *outer product*, a matrix of rank 1. The entry for the weight from unit $k$ to unit $l$ is (activity of $k$) × (adjoint of $l$): strong when the sender was active *and* the receiver should change.
+# This is the first derivation, with the sum over $i$ moved to the front: $(x_i\, g_i^{\mathsf T})_{kl} = X_{ik} G_{il}$. Each example adds an *outer product*, a matrix of rank 1. The entry for the weight from unit $k$ to unit $l$ is (activity of $k$) × (adjoint of $l$): strong when the sender was active *and* the receiver should change.
 # Hebb's rule of 1949 has the same form, with the receiver's activity in the place of its adjoint. A matrix product does the whole sum at once.
 
 # %%
@@ -180,7 +195,7 @@ print(f"forward {flops['forward'] / 1e6:.1f} million")
 print(f"backward {(flops['dX'] + flops['dW']) / 1e6:.1f} million")
 
 # %% [markdown]
-# Per weight and token that is 2 FLOPs forward and 4 backward. A network with $N$ weights in matrices, trained on $D$ tokens, takes $6ND$ FLOPs
+# A token is a row of $X$, so per weight and token that is 2 FLOPs forward and 4 backward: $2N$ and $4N$ for a token that passes through $N$ weights. A network with $N$ weights in matrices, trained on $D$ tokens, takes $6ND$ FLOPs
 # ([Kaplan et al., arXiv:2001.08361](https://arxiv.org/abs/2001.08361)). For 8 billion weights and 15 trillion tokens:
 
 # %%
@@ -189,7 +204,7 @@ print(f"{training_flops(8.03e9, 15e12):.1e} FLOPs")
 # %% [markdown]
 # **What the count leaves out:** the products of attention scores, which hold no weights; the embedding, which is looked up and not multiplied; biases, activations and normalisations, which are $O(Bm)$ beside $O(Bnm)$.
 #
-# PyTorch can count the products it really does. The ratio is exactly 2 when the input needs a gradient too. The first layer's input is data and needs none, so there it is 1.
+# PyTorch can count the products it really does. The ratio is exactly 2 when the input needs a gradient too. The first layer's input is data and needs none: its $dX$ is not computed, and there the ratio is 1.
 
 # %%
 if torch := optional("torch", "counting PyTorch's FLOPs"):
@@ -206,11 +221,9 @@ if torch := optional("torch", "counting PyTorch's FLOPs"):
         print(f"input needs a gradient: {needs}, backward / forward = {ratio}")
 
 # %% [markdown]
-# And the clock? Run this cell a few times. It should print a number near 2; with larger matrices it comes closer.
+# And the clock? Run this cell a few times. It should print a number near 2: a count of FLOPs predicts the time of large matrix products well. (It predicts little else: for small matrices, and for elementwise work, moving numbers takes longer than computing with them.)
 
 # %% tags=["volatile"]
-from time import perf_counter
-
 X_big, W_big, G_big = (rng.normal(size=(512, 512)) for _ in range(3))
 for _ in range(2):  # the first round warms up
     t0 = perf_counter()
@@ -232,15 +245,17 @@ print(f"backward / forward = {(t2 - t1) / (t1 - t0):.2f}")
 #
 # In lesson 1 reverse mode was a row vector that passes through Jacobians. What is it here?
 #
-# - A linear layer maps one row $x$ to $x W$. Its Jacobian is $W^{\mathsf T}$, with a row for each output. The VJP of a row vector $g$ is $g W^{\mathsf T}$: a product with the transpose.
-# - An elementwise map $y_i = f(x_i)$ has a diagonal Jacobian. Its VJP is $g \odot f'(x)$, an entrywise product $\odot$.
+# - A linear layer maps one row $x$ to $y = x W$, that is $y_j = \sum_k x_k W_{kj}$. The slope of output $j$ with respect to input $k$ is $W_{kj}$. A Jacobian has a row for each output, so it is $W^{\mathsf T}$. The vector–Jacobian product, VJP, of a row vector $g$ is $g W^{\mathsf T}$.
+# - An elementwise map $y_i = f(x_i)$ has a diagonal Jacobian: output $i$ depends on input $i$ alone, with slope $f'(x_i)$. Its VJP is $g \odot f'(x)$, where $\odot$ multiplies entry by entry.
 #
-# A sentence to keep: *the forward pass multiplied by $W$, the backward pass multiplies by its transpose.* Neither Jacobian was ever written down, and for a batch the Jacobian of $X W$ would have $(Bm)(Bn)$ entries.
+# A sentence to keep: *the forward pass multiplied by $W$, the backward pass multiplies by its transpose.* No new matrix was made, though the Jacobian of the whole batch, from all $Bn$ entries of $X$ to all $Bm$ of $X W$, would have $(Bm)(Bn)$ entries. "Backpropagation multiplies big Jacobians" describes the formula, not the program.
 
 # %%
 x, g = rng.normal(size=3), rng.normal(size=4)
 jacobian = np.array([[W34[k, j] for k in range(3)] for j in range(4)])  # row j: slopes of output j
 print("g times the Jacobian is g W^T:", np.allclose(g @ jacobian, g @ W34.T))
+diagonal = np.diag(np.cos(x))  # the Jacobian of sin, entry by entry
+print("g times a diagonal is g * slope:", np.allclose(g[:3] @ diagonal, g[:3] * np.cos(x)))
 
 # %% [markdown]
 # ## 2.6 Broadcasting is fan-out
@@ -261,6 +276,7 @@ print("db is a column sum:", np.allclose(unbroadcast(dY, (3,)), dY.sum(axis=0)))
 #
 # Write `undo(dY, shape)` for two-dimensional `dY`, and a `shape` of `(m,)`, `(B, 1)`, `(1, m)` or `(B, m)`.
 
+
 # %% tags=["turn"]
 def undo(dY, shape):
     """dY (B, m), shape of the input -> the gradient in that shape."""
@@ -270,6 +286,7 @@ def undo(dY, shape):
     axes = tuple(i for i in range(2) if shape[i] == 1)
     return dY.sum(axis=axes, keepdims=True)
     ### END SOLUTION
+
 
 # %%
 from backprop_course.checks.turns import check_unbroadcast
@@ -287,21 +304,31 @@ check_unbroadcast(undo)
 # %% [markdown]
 # ## 2.7 A last check on random matrices
 #
-# All sizes different, float64, against PyTorch where it is installed.
+# All sizes different, float64, with a random $G$. First along one random direction, without PyTorch: the rate at which $\langle G, Z \rangle$ changes must be the inner product of gradient and direction.
 
 # %%
 X, W, b = rng.normal(size=(64, 32)), rng.normal(size=(32, 48)), rng.normal(size=48)
 G = rng.normal(size=(64, 48))
-mine = linear_backward(G, X, W, b)
+mine = dX, dW, db = linear_backward(G, X, W, b)
+VX, VW, Vb = rng.normal(size=X.shape), rng.normal(size=W.shape), rng.normal(size=b.shape)
+up, down = (frobenius(G, linear(X + h * VX, W + h * VW, b + h * Vb)) for h in (1e-5, -1e-5))
+rate = frobenius(dX, VX) + frobenius(dW, VW) + db @ Vb
+print("nudged along a direction, agrees:", np.isclose((up - down) / 2e-5, rate, rtol=1e-7))
+
+# %% [markdown]
+# Then entry by entry against PyTorch, where it is installed.
+
+# %%
 if torch := optional("torch"):
     theirs = [torch.tensor(a, requires_grad=True) for a in (X, W, b)]
     (theirs[0] @ theirs[1] + theirs[2]).backward(torch.tensor(G))
-    print([np.allclose(m, t.grad, rtol=1e-12) for m, t in zip(mine, theirs, strict=True)])
+    for name, m, t in zip(("dX", "dW", "db"), mine, theirs, strict=True):
+        print(name, "agrees:", np.allclose(m, t.grad, rtol=1e-12, atol=1e-12))
 
 # %% [markdown]
 # ## 2.8 Your predictions, and a recap
 #
-# You predicted which expression is `dW`, and what the backward pass costs. `A.T @ dZ`, and about `2F`. Which derivation would you use to convince a friend?
+# You predicted which expression is `dW`: `A.T @ dZ` (section 2.2). What the backward pass costs: about `2F` (2.4). How large the Jacobian is that it builds: there is none (2.5). Which of the three derivations would you use to convince a friend?
 #
 # 1. $dX = G W^{\mathsf T}$, $dW = X^{\mathsf T} G$, $db$ = column sums of $G$.
 # 2. The gradient of a matrix has its shape. With sizes that differ, shapes catch most slips.
@@ -309,6 +336,11 @@ if torch := optional("torch"):
 # 4. Backward costs two products of the forward's size: $2N$ and $4N$ FLOPs a token, $6ND$ in all.
 # 5. The forward multiplied by $W$, the backward multiplies by its transpose.
 # 6. Broadcasting is a fan-out; its backward is a sum over the copied axes.
+
+# %% [markdown] tags=["reveal"]
+# Asked in interviews: why does training take 6 FLOPs per weight and token? (An answer.)
+# A weight takes part in three products for each token: forward $X W$, backward $G W^{\mathsf T}$ for the inputs and $X^{\mathsf T} G$ for the weight itself. Each is one multiplication and one addition: 2 FLOPs. $3 \cdot 2 = 6$. Then say what is left out: attention scores, embedding lookups, elementwise work, and
+# recomputation if the run uses checkpointing.
 
 # %% [markdown] tags=["cards"]
 # ## 2.9 Recall cards

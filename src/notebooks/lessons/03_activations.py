@@ -27,6 +27,8 @@
 # - ( ) Once in each layer, where a gradient sums over the batch :: The first layer's gradients would then be divided twice, by 32 · 32. Section 3.6 makes the mistake.
 
 # %%
+from math import erf, sqrt
+
 import numpy as np
 
 from backprop_course import activations as act
@@ -55,7 +57,9 @@ Z1 = X @ W1
 Z2 = act.relu(Z1) @ W2
 G = rng.normal(size=(6, 4))
 right, wrong = (G @ W2.T) * (Z1 > 0), (G @ W2.T) * (Z2 > 0)
-print("mask from the wrong layer: entries that differ:", int((right != wrong).sum()), "of", right.size)
+print(
+    "mask from the wrong layer: entries that differ:", int((right != wrong).sum()), "of", right.size
+)
 
 # %% [markdown]
 # **And from $z$, not from the output $h$.** For ReLU alone $h$ would do: $h > 0$ exactly where $z > 0$, which is why PyTorch keeps only a ReLU's output. But write `h >= 0` and every entry passes. And with any other activation the slope at $h$ is not the slope at
@@ -106,9 +110,9 @@ print("db1 of unit 2:", db1[2])
 # two numbers that are nearly equal, and nothing is left:
 
 # %%
-from math import erf, sqrt
-
-print(f"Phi(-9) from erf: {(1 + erf(-9 / sqrt(2))) / 2:.4g}   from erfc: {act.normal_cdf(-9.0):.4g}")
+print(
+    f"Phi(-9) from erf: {(1 + erf(-9 / sqrt(2))) / 2:.4g}   from erfc: {act.normal_cdf(-9.0):.4g}"
+)
 
 # %%
 z = np.array([-2.0, -1, 0, 1, 2])
@@ -120,12 +124,14 @@ print("slopes:", np.round(act.gelu_backward(np.ones(5), z), 6).tolist())
 #
 # Write GELU's slope. `act.normal_cdf` is $\Phi$ and `act.normal_pdf` is $\varphi$.
 
+
 # %% tags=["turn"]
 def gelu_slope(z):
     """z (any shape) -> the slope of gelu at z."""
     ### BEGIN SOLUTION
     return act.normal_cdf(z) + z * act.normal_pdf(z)
     ### END SOLUTION
+
 
 # %%
 from backprop_course.checks.turns import check_gelu_slope
@@ -165,11 +171,16 @@ h = 1e-5
 nudged = (act.gelu_tanh(grid + h) - act.gelu_tanh(grid - h)) / (2 * h)
 shift = np.abs(act.gelu_backward(1.0, grid) - nudged).max() - slope_gap
 print("the gap moves by about 1e-11:", 3e-12 < abs(shift) < 4e-11)
+
+# %%
 if torch := optional("torch"):
     t = torch.tensor(z, requires_grad=True)
     for form, mine in (("none", act.gelu_backward), ("tanh", act.gelu_tanh_backward)):
         (slope,) = torch.autograd.grad(torch.nn.GELU(approximate=form)(t).sum(), t)
-        print(f"torch.nn.GELU(approximate={form!r}) agrees:", np.allclose(slope, mine(1.0, z), rtol=1e-9))
+        print(
+            f"torch.nn.GELU(approximate={form!r}) agrees:",
+            np.allclose(slope, mine(1.0, z), rtol=1e-9),
+        )
 
 # %% [markdown]
 # ## 3.3 SiLU, tanh, sigmoid
@@ -222,7 +233,8 @@ Z, y = np.array([[2.0, 1, 0]]), np.array([[0.0, 1, 0]])
 print("p     ", np.round(act.softmax(Z)[0], 4).tolist())
 print("p - y ", np.round(act.cross_entropy_backward(Z, y)[0], 4).tolist())
 nudges = [
-    (act.cross_entropy(Z + 1e-5 * e, y) - act.cross_entropy(Z - 1e-5 * e, y)) / 2e-5 for e in np.eye(3)
+    (act.cross_entropy(Z + 1e-5 * e, y) - act.cross_entropy(Z - 1e-5 * e, y)) / 2e-5
+    for e in np.eye(3)
 ]
 print("nudged", np.round(nudges, 4).tolist())
 
@@ -253,7 +265,12 @@ big = np.array([[1000.0, 0, -1000]])
 with np.errstate(all="ignore"):
     print("naive: ", np.log(np.exp(big).sum(axis=1)))
 print("stable:", act.log_sum_exp(big))
-print("loss", act.cross_entropy(big, np.array([2])), " gradient", act.cross_entropy_backward(big, np.array([2])))
+print(
+    "loss",
+    act.cross_entropy(big, np.array([2])),
+    " gradient",
+    act.cross_entropy_backward(big, np.array([2])),
+)
 
 # %% [markdown] tags=["quiz"]
 # **Quick check.** With label smoothing $\varepsilon = 0.1$ and $K = 10$, what is the gradient with respect to the logit of the right class?
@@ -287,12 +304,14 @@ print(f"entries of J for a vocabulary of 128,256: {128_256**2 / 1e9:.1f} billion
 #
 # Write the VJP for rows: `v` and `p` have shape `(B, K)`, each row of `p` is a softmax.
 
+
 # %% tags=["turn"]
 def softmax_vjp(v, p):
     """v (B, K), p (B, K) -> the adjoint of the logits (B, K)."""
     ### BEGIN SOLUTION
     return p * (v - (v * p).sum(axis=-1, keepdims=True))
     ### END SOLUTION
+
 
 # %%
 from backprop_course.checks.turns import check_softmax_vjp
@@ -324,7 +343,11 @@ G = act.cross_entropy_backward(Z, Y)
 entry = np.zeros_like(Z)
 entry[3, 1] = 1e-5
 nudged = (act.cross_entropy(Z + entry, Y) - act.cross_entropy(Z - entry, Y)) / 2e-5
-for name, value in (("right", G[3, 1]), ("never divided", 5 * G[3, 1]), ("divided twice", G[3, 1] / 5)):
+for name, value in (
+    ("right", G[3, 1]),
+    ("never divided", 5 * G[3, 1]),
+    ("divided twice", G[3, 1] / 5),
+):
     print(f"{name:14}{value / nudged:6.2f} times the nudged slope")
 
 # %% [markdown] tags=["quiz"]
