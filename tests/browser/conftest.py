@@ -63,10 +63,14 @@ def lab(tmp_path_factory):
     """The address of a JupyterLab that serves a copy of lessons/, with a home of its own."""
     home = tmp_path_factory.mktemp("lab")
     shutil.copytree(ROOT / "lessons", home / "lessons")
-    settings = home / "overrides"
-    settings.mkdir()
-    quiet = {"@jupyterlab/apputils-extension:notification": {"fetchNews": "false"}}
-    (settings / "overrides.json").write_text(json.dumps(quiet))
+    # All cells stay in the page, also those out of sight, and no news is asked for.
+    for name, value in (
+        ("notebook-extension/tracker", {"windowingMode": "none"}),
+        ("apputils-extension/notification", {"fetchNews": "false"}),
+    ):
+        path = home / "settings" / "@jupyterlab" / f"{name}.jupyterlab-settings"
+        path.parent.mkdir(parents=True)
+        path.write_text(json.dumps(value))
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -78,7 +82,6 @@ def lab(tmp_path_factory):
         "JUPYTER_RUNTIME_DIR": str(home / "runtime"),
         "JUPYTERLAB_SETTINGS_DIR": str(home / "settings"),
         "JUPYTERLAB_WORKSPACES_DIR": str(home / "workspaces"),
-        "JUPYTERLAB_APP_SETTINGS": str(settings),
     }
     log = (home / "log.txt").open("w")
     server = subprocess.Popen(

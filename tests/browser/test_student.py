@@ -36,13 +36,13 @@ def test_a_newcomer_opens_lesson_01_and_runs_all_of_it(page, lab):
     run_all(page)
     wait_until_idle(page, 5)
     expect(page.get_by_text(re.compile(r"Python 3.* \| Idle"))).to_be_visible()
-    assert page.locator('[data-mime-type="application/vnd.jupyter.error"]').count() == 0
+    assert page.locator('[data-mime-type="application/vnd.jupyter.stderr"]').count() == 0
 
 
 def test_a_blank_exercise_fails_kindly_and_passes_when_answered(page, lab):
     open_notebook(page, lab, "exercises/mlp_backward.ipynb")
     run_all(page)
-    error = page.locator('[data-mime-type="application/vnd.jupyter.error"]').first
+    error = page.locator('[data-mime-type="application/vnd.jupyter.stderr"]').first
     expect(error).to_contain_text("blank")
     expect(error).not_to_contain_text("Traceback")
 
