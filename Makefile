@@ -60,6 +60,10 @@ course: .venv/.dev ## prepare autograde/ for nbgrader: sources, releases, gradeb
 grade: .venv/.dev ## grade the sample submissions and print their scores
 	$(BIN)/python tests/samples.py
 
+.PHONY: flakes
+flakes: .venv/.dev ## run every check on right answers over 10,000 seeds (half an hour)
+	$(BIN)/python tests/flakes.py
+
 .PHONY: lock lint clean
 lock: ## write constraints.txt anew from the newest versions that install together
 	rm -rf .venv-lock && $(PYTHON) -m venv .venv-lock

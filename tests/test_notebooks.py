@@ -66,7 +66,7 @@ def test_a_notebook_holds_no_time_path_address_error_or_widget(path):
 @pytest.mark.parametrize("name", EXERCISES)
 def test_no_line_of_an_answer_is_in_a_notebook_for_students(name):
     lines = {line.strip() for a in answers(name) for line in a.splitlines()}
-    telling = {line for line in lines if len(line) > 24 and not line.startswith(("#", "\"", "def "))}
+    telling = {line for line in lines if len(line) > 24 and not line.startswith(("#", '"', "def "))}
     assert telling, "the exercise has no answer between its marks"
     for path in ROOT.glob("lessons/**/*.ipynb"):
         for cell in nbformat.read(path, as_version=4).cells:

@@ -42,7 +42,8 @@ LESSONS = sorted((HERE / "lessons").glob("*.py"))
 EXERCISES = sorted((HERE / "exercises").glob("*.py"))
 DECK = ROOT / "lessons" / "recall_cards.txt"
 SOLUTION = re.compile(
-    r"^( *)### BEGIN SOLUTION\n(?:((?: *### STUB [^\n]*\n)+))?(.*?)^ *### END SOLUTION\n?", re.S | re.M
+    r"^( *)### BEGIN SOLUTION\n(?:((?: *### STUB [^\n]*\n)+))?(.*?)^ *### END SOLUTION\n?",
+    re.S | re.M,
 )
 
 

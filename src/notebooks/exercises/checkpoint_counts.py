@@ -65,6 +65,7 @@ def checkpoint_counts(n_layers, segments):
     return n_layers + again, (segments - 1) + (last + 1)
     ### END SOLUTION
 
+
 # %% check="checkpoint_counts-table" points=1
 from backprop_course.checks.checkpoint_counts import check_table
 

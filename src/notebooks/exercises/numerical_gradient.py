@@ -44,6 +44,7 @@
 # %%
 import numpy as np
 
+
 # %% solution="numerical_gradient"
 def numerical_gradient(f, x, h=1e-5):
     """f: array -> number, x (any shape), h > 0 -> the central differences, float64, shape of x."""
@@ -60,6 +61,7 @@ def numerical_gradient(f, x, h=1e-5):
         gradient[index] = (above - below) / (2 * h)
     return gradient
     ### END SOLUTION
+
 
 # %% check="numerical_gradient-shapes" points=2
 from backprop_course.checks.numerical_gradient import check_shapes
@@ -97,6 +99,7 @@ check_numpy_scalars(numerical_gradient)
 #
 # A worked example: for $a = (1, 0, 200)$ and $b = (1, 0, 100)$ the entries give 0, 0 and $100/200$, so the error is 0.5.
 
+
 # %% solution="rel_error"
 def rel_error(a, b):
     """a, b (one shape) -> the largest relative difference of their entries, a float."""
@@ -104,6 +107,7 @@ def rel_error(a, b):
     size = np.maximum(np.maximum(np.abs(a), np.abs(b)), 1e-300)
     return float(np.max(np.abs(a - b) / size))
     ### END SOLUTION
+
 
 # %% check="rel_error-largest" points=0.5
 from backprop_course.checks.numerical_gradient import check_largest

@@ -48,6 +48,7 @@
 # %%
 import math
 
+
 # %% solution="Value"
 class Value:
     """A number that remembers how it was made. data: its value; grad: the adjoint after backward()."""
@@ -122,6 +123,7 @@ class Value:
 def as_value(x):
     return x if isinstance(x, Value) else Value(x)
     ### END SOLUTION
+
 
 # %% [markdown]
 # `parents` and `slopes` are a suggestion: keep in each object what your `backward` needs. Only `Value(data)` is asked for.

@@ -285,6 +285,7 @@ print([c.node + " → " + c.parent for c in residual.contributions()])
 # The same $-18$, and no walk back. A **dual number** does this by itself: it holds a value and a slope, and each operation computes both. Its product is the product rule,
 # $(a, \dot a)(b, \dot b) = (ab,\; \dot a b + a \dot b)$.
 
+
 # %%
 def line_loss(w, b, x=3, y=7):
     e = w * x + b - y

@@ -151,12 +151,15 @@ print("relative error:     ", max(gc.relative_gap(a, b) for a, b in zip(wrong, r
 # %%
 for kind, h in ((np.float64, 1e-5), (np.float32, 1e-5), (np.float32, 6e-3)):
     slope = gc.central_difference(np.sin, kind(1), kind(h))
-    print(f"{kind.__name__}, h = {h:.0e}: relative error below 1e-4: {gc.relative_gap(slope, math.cos(1)) < 1e-4}")
+    print(
+        f"{kind.__name__}, h = {h:.0e}: relative error below 1e-4: {gc.relative_gap(slope, math.cos(1)) < 1e-4}"
+    )
 
 # %% [markdown]
 # ## 4.4 Kinks, and how to read a failure
 #
 # Taylor's formula needs a smooth $f$. A ReLU, or a maximum of two numbers, has a kink. If the two points $x - h$ and $x + h$ lie on different sides of it, the quotient mixes two slopes, and the check fails although the backward is right.
+
 
 # %%
 def relu(z):

@@ -69,7 +69,12 @@ if torch := optional("torch", "watching what PyTorch saves"):
     mlp = lambda x: down(torch.nn.functional.gelu(up(x)))
     kept = memory.saved_numbers(mlp, x)
     less = memory.saved_numbers(lambda x: checkpoint(mlp, x, use_reentrant=False), x)
-    print("kept per token and unit of width:", kept / (tokens * h), " with checkpoint:", less / (tokens * h))
+    print(
+        "kept per token and unit of width:",
+        kept / (tokens * h),
+        " with checkpoint:",
+        less / (tokens * h),
+    )
 
 # %% [markdown]
 # ## 5.3 A transformer layer
@@ -96,7 +101,9 @@ scores = 5 * a * s / h
 mlp = sum(size for what, size in terms.items() if "MLP" in what)
 print(f"5as/h = {scores:g}, its share {scores / (34 + scores):.0%}")
 print(f"MLP with its dropout: {mlp / (s * b * h):g} sbh")
-print(f"a layer {layer / 1e9:.2f} GB, 96 layers {96 * layer / 1e9:.0f} GB, weights {175e9 * 2 / 1e9:.0f} GB")
+print(
+    f"a layer {layer / 1e9:.2f} GB, 96 layers {96 * layer / 1e9:.0f} GB, weights {175e9 * 2 / 1e9:.0f} GB"
+)
 
 # %% [markdown]
 # One sequence fills three and a half GPUs of 80 GB, before a single weight is stored. This is why long contexts are expensive to train on: the grid of scores grows with $s^2$.
@@ -116,7 +123,9 @@ print(f"a layer {layer / 1e9:.2f} GB, 96 layers {96 * layer / 1e9:.0f} GB, weigh
 # **Full recomputation.** Each layer keeps its input alone, $2sbh$ bytes. A step costs a forward pass, another one, and a backward pass of twice the size: 4 in place of 3, that is 33% more. In practice 30% to 40% were measured.
 
 # %%
-print(f"a layer {2 * s * b * h / 1e6:.0f} MB, 96 layers {96 * 2 * s * b * h / 1e9:.1f} GB, cost {4 / 3 - 1:.0%} more")
+print(
+    f"a layer {2 * s * b * h / 1e6:.0f} MB, 96 layers {96 * 2 * s * b * h / 1e9:.1f} GB, cost {4 / 3 - 1:.0%} more"
+)
 
 # %% [markdown]
 # **Selective recomputation.** Drop only what is large and cheap to compute again: the grids of scores. For GPT-3 this frees 70% of the activations for 2.7% more FLOPs. On a model of 530 billion parameters and 2,240 A100 GPUs it raised the share of the hardware's peak
@@ -141,7 +150,9 @@ print(f"29% faster: {54.2 / 42.1 - 1:.0%}")
 # %%
 for n in (16, 64, 256):
     root, half = memory.sqrt_schedule(n), memory.recursive(n)
-    print(f"n = {n:3}: √n {root.calls:4} steps, {root.stored:2} kept   halving {half.calls:4} steps, {half.peak:2} kept")
+    print(
+        f"n = {n:3}: √n {root.calls:4} steps, {root.stored:2} kept   halving {half.calls:4} steps, {half.peak:2} kept"
+    )
 
 # %% [markdown]
 # **The best schedule.** Given $c$ slots for activations, what is the least number of forward steps? Griewank and Walther solved it
@@ -154,7 +165,9 @@ for n in (16, 64, 256):
 # %%
 for slots in (1, 2, 3, 4, 8):
     tape = memory.revolve(16, slots)
-    print(f"{slots} slots: {tape.calls:3} forward steps, formula {16 + memory.fewest_steps(16, slots):3}")
+    print(
+        f"{slots} slots: {tape.calls:3} forward steps, formula {16 + memory.fewest_steps(16, slots):3}"
+    )
 
 # %%
 memory_over_time(16)
