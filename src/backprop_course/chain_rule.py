@@ -176,10 +176,9 @@ class Graph:
         """The backward table as text: node · local slope · upstream · sent back."""
         values = self.forward(**overrides)
         rows = [("node", "local slope", "upstream", "sent back")]
-        for c in self._walk(values)[1]:
-            node = self.nodes[c.node]
-            text = OPS[node.op].slope_texts[node.parents.index(c.parent)]
-            written = text.format(*node.parents, y=c.node)
+        slopes = (s for n in reversed(self.nodes.values()) if n.op for s in OPS[n.op].slope_texts)
+        for c, text in zip(self._walk(values)[1], slopes, strict=True):
+            written = text.format(*self.nodes[c.node].parents, y=c.node)
             local = f"∂{c.node}/∂{c.parent} = {written}"
             local += "" if written in ("1", "−1") else f" = {number(c.local)}"
             rows.append(
@@ -207,7 +206,10 @@ def number(value: float) -> str:
 def line_graph(w=1.0, b=1.0, x=3.0, y=7.0) -> Graph:
     """L = (w x + b − y)²: a line through one point, and how far it misses it."""
     g = Graph("A line and its squared error")
-    g.parameter("w", w), g.input("x", x), g.parameter("b", b), g.input("y", y)
+    g.parameter("w", w)
+    g.input("x", x)
+    g.parameter("b", b)
+    g.input("y", y)
     g.op("u", "mul", "w", "x")
     g.op("v", "add", "u", "b")
     g.op("e", "sub", "v", "y")
@@ -218,7 +220,8 @@ def line_graph(w=1.0, b=1.0, x=3.0, y=7.0) -> Graph:
 def fan_out_graph(a=2.0, b=5.0) -> Graph:
     """q = a b + a: a is used twice."""
     g = Graph("A value used twice")
-    g.input("a", a), g.input("b", b)
+    g.input("a", a)
+    g.input("b", b)
     g.op("p", "mul", "a", "b")
     g.op("q", "add", "p", "a")
     return g
@@ -227,8 +230,11 @@ def fan_out_graph(a=2.0, b=5.0) -> Graph:
 def residual_graph(x=1.5, w1=0.8, b1=-0.2, w2=0.5, y=1.0) -> Graph:
     """L = (h + w2 h − y)² with h = relu(w1 x + b1): h reaches the loss by two paths."""
     g = Graph("A residual ReLU unit")
-    g.input("x", x), g.parameter("w1", w1), g.parameter("b1", b1)
-    g.parameter("w2", w2), g.input("y", y)
+    g.input("x", x)
+    g.parameter("w1", w1)
+    g.parameter("b1", b1)
+    g.parameter("w2", w2)
+    g.input("y", y)
     g.op("u", "mul", "w1", "x")
     g.op("z", "add", "u", "b1")
     g.op("h", "relu", "z")
@@ -242,7 +248,10 @@ def residual_graph(x=1.5, w1=0.8, b1=-0.2, w2=0.5, y=1.0) -> Graph:
 def neuron_graph(activation="sigmoid", x=2.0, w=0.5, b=-2.0, y=1.0) -> Graph:
     """L = ½ (s − y)² with s = activation(w x + b): one neuron."""
     g = Graph(f"One neuron with {activation}")
-    g.parameter("w", w), g.input("x", x), g.parameter("b", b), g.input("y", y)
+    g.parameter("w", w)
+    g.input("x", x)
+    g.parameter("b", b)
+    g.input("y", y)
     g.op("m", "mul", "w", "x")
     g.op("z", "add", "m", "b")
     g.op("s", activation, "z")

@@ -1,5 +1,8 @@
 """Pictures of lesson 01: a scalar graph with its values and adjoints, and passes through a Jacobian."""
 
+import re
+import unicodedata
+
 from .style import (
     ADJOINT_TEXT,
     INK,
@@ -14,9 +17,34 @@ from .style import (
 WIDTH, HEIGHT = 1.5, 0.86  # of a node, in units of the grid that `layout` fills
 
 
+def pretty(text: str) -> str:
+    """Names as a book writes them: w1 -> w₁, yhat -> ŷ."""
+    text = re.sub(r"\b([a-z])hat\b", lambda m: m[1] + "\u0302", text)
+    return unicodedata.normalize(
+        "NFC", re.sub(r"(?<=[a-z])\d", lambda m: chr(8320 + int(m[0])), text)
+    )
+
+
 def bar(name: str) -> str:
-    """The adjoint of a variable, as text: z -> z̄, yhat -> ŷ̄."""
-    return name[0] + "\u0304" + name[1:]
+    """The adjoint of a variable, as mathtext: w1 -> w̄₁, yhat -> ŷ with a bar."""
+    letter, hat, digits = re.fullmatch(r"(\w+?)(hat)?(\d*)", name).groups()
+    symbol = rf"\hat{{{letter}}}" if hat else rf"\mathrm{{{letter}}}"
+    return rf"$\bar{{{symbol}}}" + (f"_{digits}$" if digits else "$")
+
+
+def bow(start, end, boxes) -> float:
+    """How far to bend the arrow start -> end so that it passes the boxes between them (0: not at all).
+
+    Matplotlib's arc3: positive bends to the right of the arrow's direction.
+    """
+    between = [p for p in boxes if start[0] < p[0] < end[0]]
+    if not between:
+        return 0.0
+    line = [
+        start[1] + (end[1] - start[1]) * (x - start[0]) / (end[0] - start[0]) for x, _ in between
+    ]
+    above = sum(y - at for (_, y), at in zip(between, line, strict=True))
+    return 0.35 if above > 0 else -0.35
 
 
 def layout(graph) -> dict[str, tuple[float, float]]:
@@ -55,10 +83,15 @@ def graph_picture(graph, *, adjoints: bool = True, **overrides: float) -> Pictur
     figure, ax = axes(width=1.25 * columns + 0.4, height=0.78 * rows + 0.5)
     for node in graph.nodes.values():
         for parent in node.parents:
-            arrow(ax, place[parent], place[node.name])
+            arrow(
+                ax,
+                place[parent],
+                place[node.name],
+                bow(place[parent], place[node.name], place.values()),
+            )
     for name, (x, y) in place.items():
         box(ax, graph.nodes[name].kind, x, y)
-        ax.text(x, y + 0.24, graph.formula(name), ha="center", va="center", fontsize=9)
+        ax.text(x, y + 0.24, pretty(graph.formula(name)), ha="center", va="center", fontsize=9)
         ax.text(
             x,
             y - 0.01,
@@ -75,7 +108,7 @@ def graph_picture(graph, *, adjoints: bool = True, **overrides: float) -> Pictur
     ax.set_aspect("equal")
     ax.margins(0.06)
     what = ", ".join(
-        f"{graph.formula(n)} is {number(values[n])}"
+        f"{pretty(graph.formula(n))} is {number(values[n])}"
         + (f" with adjoint {number(grads[n])}" if adjoints else "")
         for n in graph.nodes
     )
@@ -98,7 +131,7 @@ def box(ax, kind: str, x: float, y: float) -> None:
     ax.add_patch(patch)
 
 
-def arrow(ax, start, end) -> None:
+def arrow(ax, start, end, rad: float) -> None:
     from matplotlib.patches import FancyArrowPatch
 
     ax.add_patch(
@@ -110,8 +143,7 @@ def arrow(ax, start, end) -> None:
             color=MUTED,
             shrinkA=0,
             shrinkB=1,
-            # An edge that passes a column goes around the box that stands there.
-            connectionstyle=f"arc3,rad={-0.3 if end[0] - start[0] > 2 else 0}",
+            connectionstyle=f"arc3,rad={rad}",
         )
     )
 
