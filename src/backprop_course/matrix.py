@@ -46,7 +46,7 @@ def unbroadcast(dY, shape):
     """
     shape = tuple(shape)
     extra = dY.ndim - len(shape)
-    stretched = tuple(i for i, n in enumerate(shape, extra) if n == 1 and dY.shape[i] != 1)
+    stretched = tuple(i for i, n in enumerate(shape, extra) if n == 1)
     if extra < 0 or any(n not in (1, dY.shape[i]) for i, n in enumerate(shape, extra)):
         raise ValueError(
             f"shape {shape} does not broadcast to {dY.shape}, so there is nothing to undo"

@@ -185,7 +185,7 @@ print("rank of one:", np.linalg.matrix_rank(np.outer(X3[0], G3[0])))
 # %% [markdown]
 # ## 2.4 What it costs
 #
-# A product of a $(p, q)$ and a $(q, r)$ matrix takes $pqr$ multiplications and as many additions: $2pqr$ floating-point operations, *FLOPs*. So the layer costs $2Bnm$ forward. Backward there are two products, $G W^{\mathsf T}$ and $X^{\mathsf T} G$, and each takes $2Bnm$ again.
+# A product of a $(p, q)$ and a $(q, r)$ matrix takes $pqr$ multiplications and as many additions (each entry is a sum that starts from 0): $2pqr$ floating-point operations, *FLOPs*. So the layer costs $2Bnm$ forward. Backward there are two products, $G W^{\mathsf T}$ and $X^{\mathsf T} G$, and each takes $2Bnm$ again.
 #
 # **Backward costs twice as much as forward**, and a training step three times as much. "Backward costs the same as forward" is a misconception.
 
