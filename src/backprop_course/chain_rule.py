@@ -277,7 +277,7 @@ class Dual:
 
     def __mul__(self, other):
         other = as_dual(other)
-        # (a + a'ε)(b + b'ε) = ab + (a'b + ab')ε, since ε² = 0
+        # (a + ȧε)(b + ḃε) = ab + (ȧb + aḃ)ε, since ε² = 0
         return Dual(self.value * other.value, self.slope * other.value + self.value * other.slope)
 
     def __neg__(self):

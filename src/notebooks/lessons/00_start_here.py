@@ -34,7 +34,7 @@ for name in ("backprop-course", "numpy", "matplotlib", "torch", "scikit-learn"):
 # ## 0.2 Predict first
 #
 # Answer these three before you read on, and write your answers down. You learn more from a lesson that proves you wrong than from one
-# that you only nod to. Each question comes back when its lesson is done.
+# that you only nod to. Each question comes back: the first in lesson 2, the second in lesson 4, the third in lesson 1.
 
 # %% [markdown] tags=["quiz"]
 # **1.** A network's forward pass costs $F$ multiplications. What does its backward pass cost, roughly?
@@ -47,10 +47,10 @@ for name in ("backprop-course", "numpy", "matplotlib", "torch", "scikit-learn"):
 # %% [markdown] tags=["quiz"]
 # **2.** You approximate a slope by $(f(x+h) - f(x-h)) / 2h$ in float64. Which step is best?
 #
-# - ( ) `1e-2` :: Here the curve is still far from a straight line: the error is about $h^2$ times a third derivative, near 1e-5. Lesson 04 measures it.
+# - ( ) `1e-2` :: Here the curve is still far from a straight line: the error is $h^2/6$ times the third derivative, near 1e-5. Lesson 04 measures it.
 # - ( ) `1e-15`, the smaller the better :: Then $f(x+h)$ and $f(x-h)$ agree in nearly all their digits, and the difference is mostly rounding. Lesson 04 measures it.
-# - ( ) `1e-10` :: Rounding already dominates: an error near 1e-16 in $f$ is divided by 2e-10. Lesson 04 finds where the two errors balance.
-# - (x) `1e-5` :: The best step balances the error of the formula, which falls with $h^2$, and the error of rounding, which grows with $1/h$. It is near $(3u)^{1/3} \approx 7 \cdot 10^{-6}$, where $u \approx 1.1 \cdot 10^{-16}$. Lesson 04 derives it.
+# - ( ) `1e-10` :: Rounding already dominates: an error near 1e-16 in $f$ is divided by $h$, which leaves about 1e-6. Lesson 04 finds where the two errors balance.
+# - (x) `1e-5` :: The best step balances the error of the formula, which falls with $h^2$, and the error of rounding, which grows with $1/h$. For a function whose values and third derivatives are near 1 it is $(3u)^{1/3} \approx 7 \cdot 10^{-6}$, where $u \approx 1.1 \cdot 10^{-16}$ is the unit roundoff, the relative error of one rounding. Lesson 04 derives it.
 
 # %% [markdown] tags=["quiz"]
 # **3.** A value is used by two operations. In the backward pass they send it 1.0 and 0.5. What is its gradient?
@@ -69,12 +69,12 @@ for name in ("backprop-course", "numpy", "matplotlib", "torch", "scikit-learn"):
 # | [2 · Matrix backward](02_matrix_backward.ipynb) | 60 | 1 | |
 # | [3 · Activations, softmax and the MLP](03_activations.ipynb) | 75 | 2 | [mlp_backward](exercises/mlp_backward.ipynb), 10 points |
 # | [4 · Gradient checking](04_gradient_checking.ipynb) | 45 | 1 | [numerical_gradient](exercises/numerical_gradient.ipynb), 10 points |
-# | [5 · Memory and checkpointing](05_memory.ipynb) | 60 | 2 | [checkpoint_counts](exercises/checkpoint_counts.ipynb), 6 points |
-# | [6 · A tiny autograd](06_tiny_autograd.ipynb) | 90 | 3, 4 | [value](exercises/value.ipynb), 10 points |
-# | [7 · Train it by hand](07_train_by_hand.ipynb) | 60 | 3, 4 | |
+# | [5 · Memory and checkpointing](05_memory.ipynb) | 60 | 2, 3 | [checkpoint_counts](exercises/checkpoint_counts.ipynb), 6 points |
+# | [6 · A tiny autograd engine](06_tiny_autograd.ipynb) | 90 | 1, 2, 3 | [value](exercises/value.ipynb), 10 points |
+# | [7 · Train it by hand](07_train_by_hand.ipynb) | 75 | 2, 3, 4; its section 7.6 also 6 | |
 #
-# An exercise is a notebook of its own. You write a function; each check cell answers at once and says which mistake it sees. Your instructor's
-# grader runs the same checks with other random numbers.
+# You can take lesson 4 right after lesson 1. An exercise is a notebook of its own. You write a function; each check cell answers at once and says which mistake it sees. Your instructor's
+# grader runs the same checks with other random numbers. There are 36 points in all.
 
 # %% [markdown]
 # ## 0.4 How to read a lesson
