@@ -74,8 +74,8 @@ def lock(limits: dict) -> None:
     filter_calls()
 
 
-def limit(limits: dict) -> None:
-    """setrlimit for each that this system has."""
+def limit(limits: dict, *, processes: bool = True) -> None:
+    """setrlimit for each that this system has; outside a namespace all of a user's processes count."""
     wanted = {
         "RLIMIT_AS": limits["memory"],
         "RLIMIT_CPU": limits["submission_seconds"],
@@ -85,7 +85,7 @@ def limit(limits: dict) -> None:
         "RLIMIT_CORE": 0,
     }
     for name, value in wanted.items():
-        if hasattr(resource, name):
+        if hasattr(resource, name) and (processes or name != "RLIMIT_NPROC"):
             resource.setrlimit(getattr(resource, name), (value, value))
 
 

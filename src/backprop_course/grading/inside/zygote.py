@@ -39,7 +39,10 @@ def start_worker(connection: socket.socket) -> None:
         os.setpgid(0, 0)
     first = os.fork()
     if first == 0:
-        isolate.lock(limits) if OPTIONS["isolated"] else isolate.limit_plainly(limits)
+        if OPTIONS["isolated"]:
+            isolate.lock(limits)
+        else:
+            isolate.limit(limits, processes=False)
         gc.enable()
         worker.serve(socket.socket(fileno=3), OPTIONS)
         os._exit(0)
