@@ -212,12 +212,12 @@ def random_graph(seed: int, n_ops: int = 12) -> Graph:
         g.input(name, rng.uniform(-1, 1))
     for i in range(n_ops):
         op = rng.choice(SMOOTH)
-        # a bounded function of the last node keeps the numbers, and the rounding, small
+        # tanh bounds the values, and with them the rounding
         parents = rng.choices(list(g.nodes), k=len(OPS[op].slope_texts))
         g.op(f"t{i}", "tanh", g.op(f"n{i}", op, *parents))
     total = "a"
-    for i in range(n_ops):  # all nodes reach the output
-        total = g.op(f"s{i}", "add", total, f"t{i}")
+    for i, name in enumerate(["b", "c", *(f"t{i}" for i in range(n_ops))]):
+        total = g.op(f"s{i}", "add", total, name)  # all nodes reach the output
     return g
 
 
@@ -331,7 +331,6 @@ def test_numbers_are_written_with_six_digits_a_minus_sign_and_no_negative_zero()
 
 w, x, u, v, e, h, w2 = sympy.symbols("w x u v e h w2", real=True)
 LINE = {w: 1, b: 1, x: 3, y: 7}
-# sympy's names are the lesson's: the steps of the line, then its loss
 STEPS = {"u": w * x, "v": u + b, "e": v - y, "L": e**2}
 LOSS = (w * x + b - y) ** 2
 
