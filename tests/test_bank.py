@@ -14,7 +14,7 @@ import pytest
 from backprop_course.checks._core import CheckFailed
 
 from .conftest import ROOT
-from .references import define
+from .references import define, source_of
 
 BANKS = {
     p.stem: importlib.import_module(f"tests.bank.{p.stem}")
@@ -63,12 +63,30 @@ def test_each_exercise_has_a_bank_that_is_large_enough():
 
 @pytest.mark.parametrize(("exercise", "name"), RIGHT)
 def test_a_right_answer_passes_every_check_for_every_seed(exercise, name):
+    for seed in range(SEEDS):
+        failed = {
+            k: v for k, v in verdicts(exercise, BANKS[exercise].RIGHT[name], seed).items() if v
+        }
+        assert not failed, f"seed {seed}"
+
+
+@pytest.mark.parametrize("exercise", BANKS)
+def test_the_reference_passes_every_check_for_every_seed(exercise):
+    for seed in range(SEEDS):
+        code = "\n".join(source_of(name) for name in CHECKS[exercise].STUDENT_NAMES)
+        assert not any(verdicts(exercise, code, seed).values()), f"seed {seed}"
+
+
+@pytest.mark.parametrize(("exercise", "name"), WRONG)
+def test_a_wrong_answer_fails_for_every_seed_and_is_told_what_it_did(exercise, name):
+    bank = BANKS[exercise]
+    code, words = bank.source(name), bank.WRONG[name][1]
     once = {k for k, m in verdicts(exercise, code).items() if m} <= ONCE
     for seed in range(1 if once else SEEDS):
         said = []
         for _, message in messages(exercise, code, seed):
             if message and words in message:
-                break  # it fails, and says why: the other checks are tried with seed 0
+                break  # it fails, and it is told why
             said.append(message)
         else:
             failed = "\n".join(filter(None, said)) or "passes every check"
