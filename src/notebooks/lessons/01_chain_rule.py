@@ -6,11 +6,14 @@
 #
 # **You need** the derivative of a product and of $x^2$, and the chain rule $\frac{d}{dx} f(g(x)) = f'(g(x))\, g'(x)$.
 # **Allow** 60 minutes, and have paper at hand.
+#
+# Three words in advance. A network computes with numbers that training changes, its *parameters*. How wrong its output is, is one number, the *loss*; training makes it small. A *walk* visits each operation of the
+# computation once.
 
 # %% [markdown] tags=["quiz"]
 # **Predict first.** A network has 100,000,000 parameters and one loss. How many walks through its graph give the derivative of the loss with respect to all of them?
 #
-# - ( ) 100,000,000, one for each :: That is what forward mode or nudging would take. Section 1.8 counts it.
+# - ( ) 100,000,000, one for each :: That is what it takes to change each parameter a little and see what happens. Section 1.8 counts it.
 # - (x) 2: one forward, one backward :: One walk for the values, one back for all derivatives at once. You will do both by hand in section 1.2.
 # - ( ) one for each layer :: A walk back passes all layers, one after the other. It is one walk.
 
@@ -49,7 +52,7 @@ from backprop_course.optional import optional
 # A factory makes a product in steps. The product comes out wrong, and the manager asks who is to blame, and by how much. He goes back along the line:
 # the last station passes blame to the two before it, each of those to the ones before them, until it reaches the suppliers.
 #
-# Backpropagation walks like this manager. The *adjoint* of a variable says how much the loss would change if that variable changed a little, and each
+# Backpropagation walks like this manager, from the loss back to the parameters. The *adjoint* of a variable is the derivative of the loss with respect to it: move the variable by a little, and the loss moves by that little times the adjoint. Each
 # step hands an adjoint on to its inputs. The picture helps, and it breaks in two places:
 #
 # - **Blame is shared out, an adjoint is not.** When two stations caused a fault, each takes a part of the blame. But when a step is an addition, the *whole* adjoint goes to
@@ -298,7 +301,7 @@ for activation in ("sigmoid", "relu"):
 # %% [markdown]
 # ## 1.7 The algorithm
 #
-# What you did by hand works for any graph without cycles.
+# What you did by hand works for any graph without cycles whose operations have slopes.
 #
 # 1. **Forward.** Compute every node after its inputs. An order that allows this is called *topological*. Keep the values.
 # 2. **Seed.** Set the adjoint of the loss to 1, all others to 0.
