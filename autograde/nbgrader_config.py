@@ -11,11 +11,15 @@ c.CourseDirectory.course_id = "backprop_course"
 # nbgrader calls `alembic` by name: find the one beside this Python, activated or not.
 os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
 
-# A cell that never ends is interrupted, fails, and the notebook goes on.
-c.Execute.timeout = 20
-c.Execute.interrupt_on_timeout = True
-c.Execute.error_on_timeout = {
-    "ename": "TimeoutError",
-    "evalue": "this cell was stopped after 20 s",
-    "traceback": ["This cell was stopped after 20 s: is there a loop that never ends?"],
-}
+# What students hand in is repaired when it is read. It runs in a sandbox; the judge runs the checks.
+c.Autograde.exporter_class = "backprop_course.grading.batch.Submissions"
+c.Autograde.sanitize_preprocessors = ["nbgrader.preprocessors.CheckCellMetadata"]
+c.Autograde.autograde_preprocessors = [
+    "backprop_course.grading.batch.Judge",
+    "backprop_course.grading.batch.SaveScores",
+    "nbgrader.preprocessors.AssignLatePenalties",
+]
+
+# A cell or a behaviour may take this long, a whole submission that long.
+c.Judge.cell_seconds = 10
+c.Judge.submission_seconds = 60

@@ -46,7 +46,9 @@ class Outcome:
 
     def outputs(self, points: float | None = None) -> list[NotebookNode]:
         """nbgrader scores from outputs: an error is 0, a Python float is partial credit."""
-        out = [new_output("stream", name="stdout", text=clean(self.printed))] if self.printed else []
+        out = (
+            [new_output("stream", name="stdout", text=clean(self.printed))] if self.printed else []
+        )
         if self.error:
             kind, message = (clean(text) for text in self.error)
             lines = message.splitlines() if kind == "CheckFailed" else [f"{kind}: {message}"]
@@ -129,7 +131,9 @@ class Submission:
         if what == "missing":
             raise CheckFailed(f"✗ {name} is not defined.{self.reason(name)}")
         if what == "broken":
-            raise CheckFailed(f"✗ {name} is no function: a later cell gave this name to something else.")
+            raise CheckFailed(
+                f"✗ {name} is no function: a later cell gave this name to something else."
+            )
         if what != "own" or not any(re.search(written, source) for source in self.sources):
             raise CheckFailed(f"✗ {name} is not written in this notebook: it comes from a library.")
 
@@ -150,7 +154,12 @@ class Submission:
 def free_names(source: str) -> list[str]:
     """Names that a check cell uses but neither imports nor assigns: the student's."""
     nodes = list(ast.walk(ast.parse(source)))
-    bound = {(a.asname or a.name).split(".")[0] for n in nodes for a in getattr(n, "names", []) if isinstance(a, ast.alias)}
+    bound = {
+        (a.asname or a.name).split(".")[0]
+        for n in nodes
+        for a in getattr(n, "names", [])
+        if isinstance(a, ast.alias)
+    }
     names = [n for n in nodes if isinstance(n, ast.Name)]
     bound |= {n.id for n in names if isinstance(n.ctx, ast.Store)} | set(dir(builtins))
     return sorted({n.id for n in names} - bound)
@@ -196,7 +205,9 @@ def grade_id(cell: NotebookNode) -> str:
     return cell.metadata.get("nbgrader", {}).get("grade_id", "")
 
 
-def grade(data: bytes, release: NotebookNode, seed: int, zygote: Zygote) -> tuple[NotebookNode, dict]:
+def grade(
+    data: bytes, release: NotebookNode, seed: int, zygote: Zygote
+) -> tuple[NotebookNode, dict]:
     """(bytes handed in, release, seed) -> (graded notebook, {grade_id: score})."""
     from nbgrader.utils import determine_grade
 

@@ -213,7 +213,9 @@ class Rebuild:
         if changed:
             self.notes.append(f"Grading marks were changed and put back: {listed(changed)}.")
         if unknown := [c.grade_id for c in cells if c.grade_id and c.grade_id not in graded]:
-            self.notes.append(f"Grading marks of no cell of this exercise were left out: {listed(unknown)}.")
+            self.notes.append(
+                f"Grading marks of no cell of this exercise were left out: {listed(unknown)}."
+            )
 
     def the_one_that_counts(self, name: str, cells: list[Cell], roles: list[str]) -> int:
         """Number of the last cell with the answer; a blank that was left in does not undo it."""
@@ -280,7 +282,9 @@ def new_cell(kind: str, source: str, name: str) -> NotebookNode:
     return make(source, id=re.sub(r"[^\w-]", "-", name)[:64])
 
 
-def notebook(release: NotebookNode, cells: list[NotebookNode], notes: list[str], refused="") -> NotebookNode:
+def notebook(
+    release: NotebookNode, cells: list[NotebookNode], notes: list[str], refused=""
+) -> NotebookNode:
     """`cells` under a list of what was repaired, with the release's own metadata."""
     if refused or notes:
         head = f"**This submission could not be graded.** {refused}" if refused else ""
@@ -288,7 +292,10 @@ def notebook(release: NotebookNode, cells: list[NotebookNode], notes: list[str],
         title = "**Repaired before grading**\n\n" if lines else ""
         text = (head or title + "\n".join(lines)).replace("<", "&lt;")
         cells = [new_markdown_cell(text, id="grading-notes"), *cells]
-    metadata = {"kernelspec": release.metadata.get("kernelspec", {}), "language_info": {"name": "python"}}
+    metadata = {
+        "kernelspec": release.metadata.get("kernelspec", {}),
+        "language_info": {"name": "python"},
+    }
     metadata[KEY] = {"repaired": notes, "refused": refused, "graded": False}
     for cell in cells:
         if cell.cell_type == "code":

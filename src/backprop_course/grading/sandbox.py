@@ -24,10 +24,20 @@ from ..checks._core import StudentRaised, StudentStopped
 from .inside import isolate, wire
 
 INSIDE = Path(wire.__file__).parent
+SITE = sysconfig.get_paths()["purelib"]
 INSIDE_FILES = ("isolate.py", "wire.py", "worker.py", "zygote.py")
-PACKAGE = INSIDE.parents[1]
-# Installed for the course, but would do the exercises: importing them does nothing.
-ABSENT = ("autograd", "backprop_course.autograd", "jax", "micrograd", "tensorflow", "torch")
+# Libraries that do the exercises, and the course's own with its checks: not in the sandbox.
+# Importing them there does nothing, so that an import that is not used costs nothing.
+ABSENT = (
+    "autograd",
+    "backprop_course",
+    "jax",
+    "micrograd",
+    "mxnet",
+    "tensorflow",
+    "tinygrad",
+    "torch",
+)
 ENVIRONMENT = {
     "PATH": "/usr/bin:/bin",
     "LANG": "C.UTF-8",
@@ -60,7 +70,7 @@ class Zygote:
     def __init__(self, limits: Limits, *, isolated: bool = True, absent=ABSENT):
         self.limits, self.isolated, self.absent = limits, isolated, absent
         self.process, self.control = None, None
-        self.errors = tempfile.TemporaryFile()
+        self.errors = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
         self.folder = None if isolated else tempfile.mkdtemp(prefix="backprop-")
         tried = []
         for command in self.commands():
@@ -81,15 +91,18 @@ class Zygote:
             raise SandboxUnavailable(problem)
         if os.getuid() == 0:
             # Root needs no user namespace here; the zygote then becomes nobody.
-            yield bubblewrap("--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID")
-        yield bubblewrap("--unshare-user", "--uid", "65534", "--gid", "65534")
+            yield bubblewrap(self.absent, "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID")
+        yield bubblewrap(self.absent, "--unshare-user", "--uid", "65534", "--gid", "65534")
 
     def start(self, wrapper: list[str]) -> bool:
         self.control, theirs = socket.socketpair()
         options = json.dumps(self.options())
         python = [real_python(), "-I", "-S", "-B"]
         script = "/opt/inside/zygote.py" if self.isolated else str(INSIDE / "zygote.py")
-        environment = ENVIRONMENT | {"HOME": self.folder or "/tmp", "IPYTHONDIR": (self.folder or "/tmp") + "/.ipython"}
+        environment = ENVIRONMENT | {
+            "HOME": self.folder or "/tmp",
+            "IPYTHONDIR": (self.folder or "/tmp") + "/.ipython",
+        }
         environment["MPLCONFIGDIR"] = environment["HOME"]
         self.process = subprocess.Popen(
             [*wrapper, *python, script, str(theirs.fileno()), options],
@@ -111,12 +124,11 @@ class Zygote:
             return False
 
     def options(self) -> dict:
-        site = sysconfig.get_paths()["purelib"]
-        inside, course = ("/opt/inside", "/opt/course") if self.isolated else (INSIDE, PACKAGE.parent)
+        inside, site = ("/opt/inside", "/opt/site") if self.isolated else (str(INSIDE), SITE)
         return {
             "isolated": self.isolated,
-            "path": [str(inside), "/opt/site" if self.isolated else site, str(course)],
-            "drivers": "/opt/inside/drivers.py" if self.isolated else drivers.__file__,
+            "path": [inside, site],
+            "drivers": f"{inside}/drivers.py" if self.isolated else drivers.__file__,
             "tmp": self.folder or "/tmp",
             "absent": list(self.absent),
             "limits": dataclasses.asdict(self.limits),
@@ -179,7 +191,9 @@ class Session:
         except TimeoutError:
             self.stop(self.time_limit())
         except (EOFError, OSError):
-            self.stop("its process ended: it called exit, crashed, or used up its CPU time or memory")
+            self.stop(
+                "its process ended: it called exit, crashed, or used up its CPU time or memory"
+            )
         except wire.BadFrame as error:
             self.stop(f"what it returned cannot be used: {error}")
 
@@ -196,7 +210,9 @@ class Session:
     def time_limit(self) -> str:
         if time.monotonic() >= self.deadline:
             return f"the submission ran for more than {self.limits.submission_seconds} s in all"
-        return f"it ran for more than {self.limits.cell_seconds:g} s. Is there a loop that never ends?"
+        return (
+            f"it ran for more than {self.limits.cell_seconds:g} s. Is there a loop that never ends?"
+        )
 
     def stop(self, reason: str):
         self.stopped = reason
@@ -204,7 +220,11 @@ class Session:
 
     def call_back(self, functions, message, arguments) -> None:
         number = message.get("number")
-        if type(number) is not int or not 0 <= number < len(functions) or type(arguments) is not list:
+        if (
+            type(number) is not int
+            or not 0 <= number < len(functions)
+            or type(arguments) is not list
+        ):
             raise wire.BadFrame("a call of a function that is not there")
         self.callbacks += 1
         if self.callbacks > self.limits.callbacks:
@@ -213,7 +233,10 @@ class Session:
         try:
             result, status = functions[number](*arguments), {"status": "ok"}
         except Exception as error:
-            result, status = None, {"status": "error", "error": f"{type(error).__name__}: {error}"[:500]}
+            result, status = (
+                None,
+                {"status": "error", "error": f"{type(error).__name__}: {error}"[:500]},
+            )
         changed = [
             None if b is None or np.array_equal(a, b, equal_nan=True) else a
             for a, b in zip(arguments, before, strict=True)
@@ -230,7 +253,11 @@ class Session:
             raise StudentStopped("what it returned cannot be used: not a reply")
         same, result, changed = value
         for old, new in zip(arguments, changed, strict=False):
-            if isinstance(old, np.ndarray) and isinstance(new, np.ndarray) and old.shape == new.shape:
+            if (
+                isinstance(old, np.ndarray)
+                and isinstance(new, np.ndarray)
+                and old.shape == new.shape
+            ):
                 old[...] = new
         if type(same) is int and 0 <= same < len(arguments):
             return arguments[same]
@@ -290,7 +317,7 @@ def real_python() -> str:
     return os.path.realpath(sys.executable)
 
 
-def bubblewrap(*how: str) -> list[str]:
+def bubblewrap(absent, *how: str) -> list[str]:
     """A command that runs what follows it with nothing in sight but Python and its libraries."""
     base = os.path.realpath(sys.base_prefix)
     python = ["/usr/lib", "/usr/lib64", "/etc/ld.so.cache", "/usr/share/zoneinfo", f"{base}/lib"]
@@ -298,8 +325,7 @@ def bubblewrap(*how: str) -> list[str]:
     binds |= {f"/opt/inside/{name}": str(INSIDE / name) for name in INSIDE_FILES}
     binds |= {
         "/opt/inside/drivers.py": drivers.__file__,
-        "/opt/site": sysconfig.get_paths()["purelib"],
-        "/opt/course/backprop_course": str(PACKAGE),
+        "/opt/site": SITE,
     }
     links = {path: os.readlink(path) for path in ("/lib", "/lib64") if os.path.islink(path)}
     binds |= {path: path for path in {"/lib", "/lib64"} - links.keys()}
@@ -314,10 +340,11 @@ def bubblewrap(*how: str) -> list[str]:
         command += ["--ro-bind-try", source, path]
     for path, target in links.items():
         command += ["--symlink", target, path]
-    hidden = "/opt/course/backprop_course/grading"
-    command += ["--tmpfs", hidden, "--dev", "/dev", "--proc", "/proc"]
-    command += ["--perms", "1777", "--tmpfs", "/tmp"]
-    for path in (hidden, "/dev", "/"):
+    hidden = [f"/opt/site/{name}" for name in absent if Path(SITE, name).is_dir()]
+    for path in hidden:
+        command += ["--tmpfs", path]
+    command += ["--dev", "/dev", "--proc", "/proc", "--perms", "1777", "--tmpfs", "/tmp"]
+    for path in (*hidden, "/dev", "/"):
         command += ["--remount-ro", path]
     return [*command, "--clearenv", *set_environment(), "--"]
 

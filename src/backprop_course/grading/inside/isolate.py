@@ -23,7 +23,13 @@ NEWNS, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET, NEWCGROUP = (
     0x40000000,
     0x02000000,
 )
-PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_CAPBSET_DROP, PR_NO_NEW_PRIVS = 1, 4, 22, 24, 38
+PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_CAPBSET_DROP, PR_NO_NEW_PRIVS = (
+    1,
+    4,
+    22,
+    24,
+    38,
+)
 CAP_V3, LAST_CAP = 0x20080522, 40
 NOSUID, NODEV, NOEXEC, RDONLY = 2, 4, 8, 1
 
@@ -51,11 +57,17 @@ def enter(tmp_bytes: int) -> None:
     uid, gid = os.getuid(), os.getgid()
     libc.prctl(PR_SET_DUMPABLE, 1, 0, 0, 0)  # so that uid_map is ours to write
     check(libc.unshare(NEWUSER | NEWNS | NEWPID | NEWNET | NEWIPC | NEWUTS | NEWCGROUP), "unshare")
-    for name, text in (("setgroups", "deny"), ("uid_map", f"{uid} {uid} 1"), ("gid_map", f"{gid} {gid} 1")):
+    for name, text in (
+        ("setgroups", "deny"),
+        ("uid_map", f"{uid} {uid} 1"),
+        ("gid_map", f"{gid} {gid} 1"),
+    ):
         with open(f"/proc/self/{name}", "w") as file:
             file.write(text)
     for place in ("/tmp", "/dev/shm"):
-        check(mount("tmpfs", place, NOSUID | NODEV, f"size={tmp_bytes},mode=1777"), f"mount {place}")
+        check(
+            mount("tmpfs", place, NOSUID | NODEV, f"size={tmp_bytes},mode=1777"), f"mount {place}"
+        )
 
 
 def lock(limits: dict) -> None:

@@ -4,6 +4,7 @@ It has NumPy and IPython loaded, knows no check and no secret, and forks a worke
 it is asked for over the control socket: F + a socket (reply S) starts one, K ends it (reply E and a status).
 """
 
+import contextlib
 import gc
 import json
 import os
@@ -57,10 +58,9 @@ def end_worker(pid: int) -> int:
         if os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT | os.WNOHANG):
             break
         time.sleep(0.001)
-    try:
-        os.killpg(pid, signal.SIGKILL) if not OPTIONS["isolated"] else os.kill(pid, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):
-        pass
+    kill = os.kill if OPTIONS["isolated"] else os.killpg  # a pid namespace ends as one
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        kill(pid, signal.SIGKILL)
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
