@@ -241,7 +241,7 @@ def _bisect(n, middle, slots=None):
 # ---- measuring a real run ------------------------------------------------------------------
 
 _MEASURE = """
-import json, resource, sys, torch
+import json, sys, torch
 from torch.utils.checkpoint import checkpoint_sequential
 layers, width, batch, segments, grad, linear = json.loads(sys.argv[1])
 torch.set_num_threads(1)
@@ -249,7 +249,9 @@ def block(width):
     maps = [torch.nn.Linear(width, width, bias=False)] if linear else []
     return torch.nn.Sequential(*maps, torch.nn.Tanh())
 def peak():
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    # Not ru_maxrss: it starts at the size of the process that started this one.
+    with open("/proc/self/status") as status:
+        return next(int(line.split()[1]) for line in status if line.startswith("VmHWM"))
 def run(layers, width, batch, segments):
     net = torch.nn.Sequential(*[block(width) for _ in range(layers)])
     x = torch.ones(batch, width, requires_grad=True)
@@ -268,7 +270,8 @@ def measured_peak(layers, width, batch, *, segments=0, grad=True, linear=True):
     """Layers, width, batch -> peak growth in MiB of a fresh process that runs them forward and back.
 
     A layer is Linear+tanh, or tanh alone with linear=False. segments = 0 keeps everything;
-    grad=False only runs forward, under no_grad. Linux, where ru_maxrss counts KiB; needs PyTorch.
+    grad=False only runs forward, under no_grad. Linux, from /proc/self/status; needs PyTorch.
+    Raises RuntimeError with what the process said when it cannot measure.
     """
     require("torch", "measuring the memory of a PyTorch run")
     job = json.dumps([layers, width, batch, segments, grad, linear])
