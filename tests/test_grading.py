@@ -44,7 +44,9 @@ def test_the_feedback_of_a_wrong_answer_holds_the_words_of_the_check(course):
 
 
 def test_the_feedback_of_an_endless_loop_says_that_it_was_stopped(course):
-    assert "stopped: it ran for more than 10 s" in html.unescape(course.feedback("never-ends", "checkpoint_counts"))
+    assert "stopped: it ran for more than 10 s" in html.unescape(
+        course.feedback("never-ends", "checkpoint_counts")
+    )
 
 
 def test_a_warning_on_stderr_costs_nothing(scores):

@@ -7,6 +7,7 @@ which it makes first, turns the converter into a `Batch`, which loses nothing wh
 
 import datetime
 import os
+import re
 import shutil
 import sqlite3
 import stat
@@ -20,13 +21,13 @@ from nbconvert.writers import FilesWriter
 from nbgrader.api import Gradebook
 from nbgrader.converters import Autograde, NbGraderException
 from nbgrader.preprocessors import NbGraderPreprocessor
-from nbgrader.utils import compute_checksum, determine_grade, is_grade, is_solution
+from nbgrader.utils import compute_checksum, determine_grade, is_grade, is_solution, parse_utc
 from traitlets import Bool, Float, Integer
 
 from .judge import judge
 from .repair import KEY, LARGEST, Refused, refuse, repair
 from .sandbox import Limits, SandboxUnavailable, Zygote
-from .secret import course_secret, seed_for
+from .secret import course_secret, secret_path, seed_for
 
 ROOM = 50 << 20  # bytes that must be free before a batch starts
 
@@ -70,9 +71,10 @@ def read(path: Path, folder: Path) -> bytes:
         descriptor = os.open(path.resolve(), os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     except OSError as error:
         raise Refused(f"The file cannot be opened ({error.strerror}).") from None
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise Refused("This is no file that can be read.")
     with open(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise Refused("This is no file that can be read.")
         return file.read(LARGEST + 1)
 
 
@@ -167,11 +169,13 @@ class Judge(NbGraderPreprocessor):
         where = resources["nbgrader"]
         release = self.parent.parent.release(where["assignment"], where["notebook"])
         seed = seed_for(course_secret()[0], where["student"], where["notebook"])
-        try:
-            return judge(nb, release, seed, self.zygote()), resources
-        except OSError:  # the warm parent was killed: once more, with a new one
-            self.stop()
-            return judge(nb, release, seed, self.zygote()), resources
+        for _ in range(2):
+            try:
+                return judge(nb, release, seed, self.zygote()), resources
+            except OSError:  # the warm parent was killed: once more, with a new one
+                self.stop()
+        nb.metadata[KEY]["refused"] = "Its code ended the sandbox that it ran in, twice."
+        return judge(nb, release, seed, self.zygote()), resources
 
     @classmethod
     def stop(cls) -> None:
@@ -232,11 +236,13 @@ class Batch(Autograde):
         warnings.filterwarnings("ignore", module="nbgrader.api")
         self.rows, self.started, self.number = [], time.monotonic(), 0
         ignored, self.coursedir.ignore = self.coursedir.ignore, ["*"]  # see init_assignment
+        self.coursedir.get_existing_timestamp = self.timestamp
         try:
             self.prepare()
             failed = self.convert_all()
         finally:
             self.coursedir.ignore = ignored
+            del self.coursedir.get_existing_timestamp
             Judge.stop()
         self.report(failed)
 
@@ -255,8 +261,6 @@ class Batch(Autograde):
         self.check_folder()
         secret, made = course_secret()
         if made:
-            from .secret import secret_path
-
             self.log.warning(
                 "Made the course secret %s. Keep it: grading again with another one tries other numbers.",
                 secret_path(),
@@ -288,10 +292,8 @@ class Batch(Autograde):
             ) from None
 
     def check_folder(self) -> None:
-        """The folder must take a file, and have room."""
-        root = Path(
-            self.coursedir.format_path(self.coursedir.autograded_directory, ".", ".")
-        ).parent.parent
+        """The folder of graded notebooks must take a file, and have room."""
+        root = Path(self.coursedir.format_path(self.coursedir.autograded_directory, ".", "."))
         try:
             root.mkdir(parents=True, exist_ok=True)
             write_safely(root / ".writable", "")
@@ -324,8 +326,6 @@ class Batch(Autograde):
             shutil.rmtree(done)
 
     def parts(self, folder: str) -> dict:
-        import re
-
         pattern = self._format_source("(?P<assignment_id>.*)", "(?P<student_id>.*)", escape=True)
         return re.match(pattern, folder).groupdict()
 
@@ -345,18 +345,22 @@ class Batch(Autograde):
 
     def init_assignment(self, assignment_id: str, student_id: str) -> None:
         """Rows in the gradebook, and the time stamp. No other file is copied: it might be a link."""
-        source = Path(self._format_source(assignment_id, student_id))
-        try:
-            when = self.coursedir.get_existing_timestamp(str(source))
-        except (ValueError, OverflowError):
-            when = None
+        when = self.timestamp(self._format_source(assignment_id, student_id))
         with Gradebook(self.coursedir.db_url, self.coursedir.course_id) as gradebook:
             gradebook.update_or_create_student(student_id)
             values = {"timestamp": when} if when else {}
             gradebook.update_or_create_submission(assignment_id, student_id, **values)
         if when:
             dest = Path(self._format_dest(assignment_id, student_id))
-            write_safely(dest / "timestamp.txt", when.replace(tzinfo=datetime.UTC).isoformat(" "))
+            write_safely(dest / "timestamp.txt", f"{when.isoformat(' ')} UTC")
+
+    def timestamp(self, folder: str) -> datetime.datetime | None:
+        """When a submission was collected; None where the file says nothing that can be read."""
+        try:
+            text = read(Path(folder, "timestamp.txt"), Path(folder)).decode().strip()
+            return parse_utc(text) if text else None
+        except (Refused, ValueError, OverflowError):
+            return None
 
     def convert_single_notebook(self, notebook_filename: str) -> None:
         super().convert_single_notebook(notebook_filename)

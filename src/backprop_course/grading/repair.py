@@ -184,6 +184,12 @@ class Rebuild:
     def add(self, cells: list[Cell]) -> None:
         roles = [self.release.role(cell) for cell in cells]
         self.note_marks(cells, roles)
+        self.answered = {
+            name
+            for cell, role in zip(cells, roles, strict=True)
+            if role not in self.release.locked and not self.untouched(role, cell)
+            for name in defined(cell.source)
+        }
         last = {r: i for i, r in enumerate(roles) if r in self.release.solutions}
         for name in last:
             last[name] = self.the_one_that_counts(name, cells, roles)
@@ -219,10 +225,9 @@ class Rebuild:
 
     def the_one_that_counts(self, name: str, cells: list[Cell], roles: list[str]) -> int:
         """Number of the last cell with the answer; a blank that was left in does not undo it."""
-        blank = self.release.by_id[name].source
         places = [i for i, role in enumerate(roles) if role == name]
         wanted = self.release.solutions[name]
-        answers = [i for i in places if not same_text(cells[i].source, blank)]
+        answers = [i for i in places if not self.untouched(name, cells[i])]
         defining = [i for i in answers if defined(cells[i].source) & wanted]
         if len(defining) > 1:
             self.notes.append(
@@ -244,13 +249,26 @@ class Rebuild:
         self.out.append(cell)
         return cell
 
+    def untouched(self, name: str, cell: Cell) -> bool:
+        return name in self.release.solutions and same_text(
+            cell.source, self.release.by_id[name].source
+        )
+
+    def blank(self, name: str) -> None:
+        """The released answer cell; empty where it would undo an answer that stands in another cell."""
+        cell = self.copy_of(name)
+        if self.release.solutions[name] and self.release.solutions[name] <= self.answered:
+            cell.source = "# Answered in another cell."
+
     def answer(self, name: str, cell: Cell, *, counts: bool) -> None:
         released = self.release.by_id[name]
         if cell.kind != "code" and released.cell_type == "code":
             self.notes.append(f"The cell {name} was a {cell.kind} cell: run as code again.")
-        if counts:
+        if counts and self.untouched(name, cell):
+            self.blank(name)
+        elif counts:
             self.copy_of(name).source = cell.source
-        elif not same_text(cell.source, released.source):
+        elif not self.untouched(name, cell):
             number = len(self.out)
             self.out.append(new_cell(released.cell_type, cell.source, f"student-{name}-{number}"))
 
@@ -265,7 +283,9 @@ class Rebuild:
                 self.copy_of(self.release.name(cell))
         self.out += body
         for cell in missing:
-            if cell in graded or cell in answers:
+            if cell in answers:
+                self.blank(self.release.name(cell))
+            elif cell in graded:
                 self.copy_of(self.release.name(cell))
         lost = [self.release.name(c) for c in missing if c in graded or c in answers]
         if lost:

@@ -118,10 +118,18 @@ class Zygote:
         try:
             if self.control.recv(1) != b"R":
                 return False
-            self.fork().close()  # namespaces may be refused later than bubblewrap is
-            return self.end() == 0
-        except OSError:
+            return self.try_worker()
+        except (OSError, EOFError, wire.BadFrame):
             return False
+
+    def try_worker(self) -> bool:
+        """Whether a worker answers: its namespaces may be refused where bubblewrap's were not."""
+        with self.fork() as sock:
+            sock.settimeout(60)
+            wire.send(sock, {"do": "describe"}, "nothing")
+            answer = wire.receive(sock)[1]
+        self.end()
+        return answer == "missing"
 
     def options(self) -> dict:
         inside, site = ("/opt/inside", "/opt/site") if self.isolated else (str(INSIDE), SITE)

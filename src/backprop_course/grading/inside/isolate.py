@@ -73,6 +73,7 @@ def enter(tmp_bytes: int) -> None:
 def lock(limits: dict) -> None:
     """The last steps, as process 1 of the new pid namespace."""
     libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    os.setsid()  # kill(0) reaches the process group, outside the pid namespace as well
     # The outer /proc shows the outer processes. Where a new one may not be mounted, hide it.
     if mount("proc", "/proc", NOSUID | NODEV | NOEXEC) != 0:
         flags = RDONLY | NOSUID | NODEV | NOEXEC

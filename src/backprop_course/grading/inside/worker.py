@@ -142,6 +142,9 @@ class Bounded(io.StringIO):
         self.room -= len(text)
         return len(text)
 
+    def close(self):
+        """Nothing: sys.stdout.close() in a cell must not take the cell's output with it."""
+
 
 class Worker:
     """One session: the judge's requests, one after the other, on one socket."""
