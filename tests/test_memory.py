@@ -5,6 +5,7 @@ import itertools
 import math
 import sys
 
+import numpy as np
 import pytest
 import sympy
 from hypothesis import given
@@ -378,7 +379,14 @@ def test_the_check_accepts_every_number_of_segments_that_stores_least(capsys):
 
 @pytest.mark.parametrize(
     "answer, said",
-    [(8, "✓"), (..., "not answered"), (16, "it goes lower"), (0, "1 to 64"), (8.0, "float")],
+    [
+        (8, "✓"),
+        (np.int64(8), "✓"),
+        (..., "not answered"),
+        (16, "it goes lower"),
+        (0, "1 to 64"),
+        (8.0, "float"),
+    ],
 )
 def test_the_check_of_the_best_number_of_segments_says_what_is_wrong(answer, said, capsys):
     check_best_segments(answer)

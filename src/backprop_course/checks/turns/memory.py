@@ -1,5 +1,7 @@
 """Your turn in lesson 05: the best number of segments for 64 layers."""
 
+import numpy as np
+
 from ...memory import sequential
 from ._say import report
 
@@ -8,7 +10,7 @@ __all__ = ["check_best_segments"]
 
 @report("the number of segments that stores least for 64 layers")
 def check_best_segments(segments):
-    if not isinstance(segments, int):
+    if not isinstance(segments, (int, np.integer)):
         return f"segments is a {type(segments).__name__}, expected an integer"
     if not 1 <= segments <= 64:
         return f"segments is {segments}: expected 1 to 64"
