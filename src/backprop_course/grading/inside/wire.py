@@ -144,3 +144,26 @@ def stand_in(module: str, name: str):
     if not re.fullmatch(r"[\w.]{1,100}", module) or not re.fullmatch(r"\w{1,100}", name):
         module, name = "unknown", "object"
     return type(name, (), {"__module__": module})()
+
+
+# ---- arguments that were changed in place --------------------------------------------------
+
+
+def copies(arguments) -> list:
+    """A copy of each array argument, None for the others: what `changes` compares with."""
+    return [a.copy() if isinstance(a, np.ndarray) else None for a in arguments]
+
+
+def changes(arguments, before) -> list:
+    """Each array argument that differs from its copy, None for the others."""
+    return [
+        None if b is None or np.array_equal(a, b, equal_nan=True) else a
+        for a, b in zip(arguments, before, strict=True)
+    ]
+
+
+def carry_back(arguments, changed) -> None:
+    """Write what the other side made of the arguments into them, where it is an array that fits."""
+    for old, new in zip(arguments, changed, strict=False):
+        if isinstance(new, np.ndarray) and isinstance(old, np.ndarray) and new.shape == old.shape:
+            old[...] = new

@@ -206,7 +206,7 @@ class Worker:
             if message["status"] != "ok":
                 raise RuntimeError(f"f raised {message['error']}")
             result, changed = value
-            carry_back(arguments, changed)
+            wire.carry_back(arguments, changed)
             return result
 
         return f
@@ -214,20 +214,11 @@ class Worker:
 
 def run_and_compare(function, arguments):
     """(result, what became of each array argument); a result that is an argument is sent as such."""
-    before = [a.copy() if isinstance(a, np.ndarray) else None for a in arguments]
+    before = wire.copies(arguments)
     result = function(*arguments)
-    changed = [
-        a if b is not None and not np.array_equal(a, b, equal_nan=True) else None
-        for a, b in zip(arguments, before, strict=True)
-    ]
+    changed = wire.changes(arguments, before)
     same = next((i for i, a in enumerate(arguments) if result is a and before[i] is not None), -1)
     return [same, None if same >= 0 else result, changed]
-
-
-def carry_back(arguments, changed) -> None:
-    for old, new in zip(arguments, changed, strict=False):
-        if isinstance(new, np.ndarray) and isinstance(old, np.ndarray) and new.shape == old.shape:
-            old[...] = new
 
 
 def report(error: BaseException) -> dict:
